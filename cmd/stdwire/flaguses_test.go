@@ -320,10 +320,22 @@ var flagUses = map[string][]flagUse{
 		"--scope --timeout: *\n--config --input: id"}},
 	"auth status": {{[]mode{{name: "all"}, {name: "id", args: "files"}, {name: "url", args: "URL"}},
 		"-o: *\n--config --input: id"}},
-	"auth users": always("-o --credentials-file"),
+	"auth users": {{[]mode{{name: "file"},
+		{name: "store", args: "--store redis://x --state-key-env STDWIRE_TEST_SECRET"}}, `
+			-o: *
+			--credentials-file: file
+			--store --store-password-env --store-password-file --store-prefix: store
+			--state-key-env: store
+			--state-key-file:
+		`}},
 	"auth revoke": {{[]mode{{name: "env", args: "x --credentials-key-env STDWIRE_TEST_SECRET"},
-		{name: "file", args: "x --credentials-key-file FILE"}, {name: "none", args: "x"}}, `
-			--credentials-file --config --input: *
+		{name: "file", args: "x --credentials-key-file FILE"}, {name: "none", args: "x"},
+		{name: "store", args: "x --store redis://x --state-key-env STDWIRE_TEST_SECRET"}}, `
+			--config --input: *
+			--credentials-file: env file none
+			--store --store-password-env --store-password-file --store-prefix: store
+			--state-key-env: store
+			--state-key-file:
 			--credentials-key-env: env none
 			--credentials-key-file: file none
 		`}},

@@ -23,6 +23,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	streamableclient "github.com/stdwire/stdwire/client/streamable"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
@@ -129,26 +130,7 @@ func TestServeLoginTool(t *testing.T) {
 		}
 		return strings.Join(names, " ")
 	}
-	logIn := func(link string) {
-		jar, err := cookiejar.New(nil)
-		assert.Check(t, err)
-		browser := http.Client{Jar: jar}
-		read := func(resp *http.Response, err error) string {
-			if !assert.Check(t, err) {
-				return ""
-			}
-			defer resp.Body.Close()
-			page, err := io.ReadAll(resp.Body)
-			assert.Check(t, err)
-			return string(page)
-		}
-		found := regexp.MustCompile(`name="token" value="([0-9a-f]+)"`).FindStringSubmatch(
-			read(browser.Get(link)))
-		if assert.Check(t, len(found) == 2) {
-			assert.Check(t, cmp.Contains(read(browser.PostForm(link, url.Values{
-				"token": {found[1]}, "answer": {"yes"}})), "You have logged in to up"))
-		}
-	}
+	logIn := func(link string) { logInAt(t, link) }
 	linkIn := func(result *mcp.CallToolResult, err error) string {
 		t.Helper()
 		assert.NilError(t, err)
@@ -218,6 +200,86 @@ func TestServeLoginTool(t *testing.T) {
 			_, err = connect(era, "bob", path, client.Options{}).CallTool(ctx, "up__echo", obj{"text": "x"})
 			assert.NilError(t, err)
 		}
+	}
+}
+
+// logInAt logs a user in to the server up by a link.
+func logInAt(t *testing.T, link string) {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	assert.Check(t, err)
+	browser := http.Client{Jar: jar}
+	read := func(resp *http.Response, err error) string {
+		if !assert.Check(t, err) {
+			return ""
+		}
+		defer resp.Body.Close()
+		page, err := io.ReadAll(resp.Body)
+		assert.Check(t, err)
+		return string(page)
+	}
+	found := regexp.MustCompile(`name="token" value="([0-9a-f]+)"`).FindStringSubmatch(
+		read(browser.Get(link)))
+	if assert.Check(t, len(found) == 2) {
+		assert.Check(t, cmp.Contains(read(browser.PostForm(link, url.Values{
+			"token": {found[1]}, "answer": {"yes"}})), "You have logged in to up"))
+	}
+}
+
+// Who has logged in at one gateway has at all that share a store, and the operator sees and revokes
+// it there.
+func TestServeSharedLogins(t *testing.T) {
+	ownRuntime(t)
+	server := redistest.Start(t)
+	t.Setenv("STATE_KEY", strings.Repeat("k", 32))
+	shared := []string{"--store", "unix://" + server.Options.Address, "--state-key-env", "STATE_KEY"}
+	tokens := filepath.Join(t.TempDir(), "tokens.json")
+	added := run(t, "auth", "token", "add", "ada", "--file", tokens)
+	assert.Equal(t, added.code, 0, added.stderr)
+	up := newGuarded(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	call := func(c *client.Client) string {
+		result, err := c.CallTool(ctx, "up__echo", obj{"text": "hello"})
+		assert.NilError(t, err)
+		return result.Content[0].(*mcp.TextContent).Text
+	}
+	var clients [2]*client.Client
+	for i := range clients {
+		s := serving(t, obj{"up": obj{"url": up.url, "credentials": obj{"type": "oauth"}}},
+			append([]string{"--tokens", tokens}, shared...)...)
+		address := regexp.MustCompile(`http://[^ ,]+/mcp`).FindString(s.serving)
+		c, err := client.Options{Era: mcp.Modern}.Connect(ctx, streamableclient.Options{
+			Header: http.Header{"Authorization": {
+				"Bearer " + strings.TrimSpace(added.stdout)}}}.Dial(address))
+		assert.NilError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		clients[i] = c
+	}
+	link := regexp.MustCompile(`http://\S+/oauth/start/\w+`)
+	logInAt(t, link.FindString(call(clients[0])))
+	for _, c := range clients {
+		assert.Check(t, cmp.Contains(call(c), "hello"))
+	}
+	listed := run(t, append([]string{"auth", "users"}, shared...)...)
+	assert.Equal(t, listed.code, 0, listed.stderr)
+	assert.Check(t, cmp.Contains(listed.stdout, "token#ada"))
+	revoked := run(t, append([]string{"auth", "revoke", "token#ada"}, shared...)...)
+	assert.Equal(t, revoked.code, 0, revoked.stderr)
+	for _, c := range clients {
+		text := call(c)
+		assert.Check(t, link.MatchString(text), text)
+	}
+	listed = run(t, append([]string{"auth", "users"}, shared...)...)
+	assert.Check(t, cmp.Contains(listed.stderr, "no user has logged in"))
+	for args, want := range map[string]string{
+		"auth users --state-key-env STATE_KEY":                                        "--state-key-env is for a store",
+		"auth users --store redis://x":                                                "--store needs the secret",
+		"auth users --credentials-file x --state-key-env STATE_KEY --store redis://x": "excludes it",
+	} {
+		got := run(t, strings.Fields(args)...)
+		assert.Equal(t, got.code, 2)
+		assert.Check(t, cmp.Contains(got.stderr, want))
 	}
 }
 

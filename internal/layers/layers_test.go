@@ -402,8 +402,9 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/login", []string{
 		"internal/atomicfile", "internal/httpurl", "internal/jsonexact", "internal/jsonscan",
-		"internal/near", "internal/oauth", "internal/printable", "internal/quota",
-		"internal/userfile", "rpc", "dispatch", "rpc/mcp", "server", "server/auth", "client/auth",
+		"internal/near", "internal/oauth", "internal/printable", "internal/redis/redistest",
+		"internal/store", "internal/userfile", "rpc", "dispatch", "rpc/mcp", "server",
+		"server/auth", "client/auth",
 		"client/host", "client/host/gateway", "client/host/config", "client/streamable",
 		"cmd/stdwire/internal/command",
 	}},
@@ -459,12 +460,6 @@ var layers = []struct {
 		"cmd/stdwire/internal/appfile",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 	}},
-	{"cmd/stdwire/internal/authcmd", []string{
-		"internal/jsonscan", "internal/near", "internal/printable", "client/auth", "client/host/config",
-		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",
-		"cmd/stdwire/internal/login", "cmd/stdwire/internal/target",
-		"cmd/stdwire/internal/tokenfile",
-	}},
 	{"cmd/stdwire/internal/relay", []string{
 		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 	}},
@@ -513,6 +508,16 @@ var layers = []struct {
 		"internal/redis/redistest", "internal/store", "rpc/mcp/telemetry", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/ops/host", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/transport", "internal/userfile", "server/streamable",
+		"cmd/stdwire/internal/login", "cmd/stdwire/internal/ops/host",
+		"cmd/stdwire/internal/target",
+		"cmd/stdwire/internal/transport", "server/streamable",
+	}},
+	{"cmd/stdwire/internal/authcmd", []string{
+		"internal/jsonscan", "internal/near", "internal/printable", "client/auth", "client/host/config",
+		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",
+		"cmd/stdwire/internal/login", "cmd/stdwire/internal/target",
+		"cmd/stdwire/internal/tokenfile", "cmd/stdwire/internal/transport",
+		"cmd/stdwire/internal/sharedstore",
 	}},
 	{"cmd/stdwire/internal/policycmd", []string{
 		"internal/jsonedit", "internal/jsonexact", "internal/jsonscan", "internal/near",

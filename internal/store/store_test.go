@@ -634,3 +634,99 @@ func TestServerReturnsEmpty(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Assert(t, gap && len(events) == 1 && events[0].Number > number)
 }
+
+// Of updates at the same time none is lost, and a value ends with one that makes nothing of it.
+func TestUpdate(t *testing.T) {
+	eachStore(t, func(t *testing.T, s Store) {
+		ctx, wrong := within(t), errors.New("wrong")
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 10 {
+					err := Update(ctx, s, "k", func(data []byte) ([]byte, time.Duration, error) {
+						return append(data, 'x'), time.Hour, nil
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		value := func() string {
+			l, err := s.Holder(ctx, "k")
+			assert.NilError(t, err)
+			return string(l.Data)
+		}
+		assert.Equal(t, value(), strings.Repeat("x", 80))
+		before, err := s.Holder(ctx, "k")
+		assert.NilError(t, err)
+		for _, tc := range []struct {
+			changed []byte
+			err     error
+			want    string
+		}{
+			{nil, wrong, string(before.Data)},
+			{before.Data, nil, string(before.Data)},
+			{[]byte{}, nil, ""},
+			{nil, nil, ""},
+			{nil, nil, ""},
+			{[]byte("again"), nil, "again"},
+		} {
+			err := Update(ctx, s, "k", func([]byte) ([]byte, time.Duration, error) {
+				return tc.changed, time.Hour, tc.err
+			})
+			assert.ErrorIs(t, err, tc.err)
+			assert.Equal(t, value(), tc.want)
+		}
+		after, err := s.Holder(ctx, "k")
+		assert.NilError(t, err)
+		assert.Assert(t, after.Fence > before.Fence)
+		ended, cancel := context.WithCancel(ctx)
+		err = Update(ended, s, "k", func(data []byte) ([]byte, time.Duration, error) {
+			cancel()
+			_, _, err := s.Replace(ctx, "k", after.Fence, []byte("theirs"), time.Hour)
+			return []byte("mine"), time.Hour, err
+		})
+		assert.Assert(t, err != nil)
+		assert.Equal(t, value(), "theirs")
+	})
+}
+
+// A cursor returns each event once, and says when some are missing, also because the log is gone.
+func TestCursor(t *testing.T) {
+	eachStore(t, func(t *testing.T, s Store) {
+		ctx, bounds := within(t), LogBounds{Events: 400, Bytes: 1 << 20, TTL: time.Hour}
+		c := Cursor{Store: s, Key: "log"}
+		next := func(want int, wantGap bool) {
+			t.Helper()
+			events, gap, err := c.Next(ctx)
+			assert.NilError(t, err)
+			assert.Equal(t, len(events), want)
+			assert.Equal(t, gap, wantGap)
+		}
+		add := func(n int, ttl time.Duration) {
+			bounds.TTL = ttl
+			for range n {
+				_, err := s.Append(ctx, "log", []byte("e"), bounds)
+				assert.NilError(t, err)
+			}
+		}
+		next(0, false)
+		add(300, time.Hour)
+		next(300, false)
+		next(0, false)
+		add(401, time.Hour)
+		next(400, true)
+		add(1, time.Millisecond)
+		for {
+			if events, _, err := s.After(ctx, "log", 0); err != nil || events == nil {
+				break
+			}
+		}
+		next(0, true)
+		next(0, false)
+		add(2, time.Hour)
+		next(2, false)
+	})
+}

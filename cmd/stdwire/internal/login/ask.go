@@ -34,8 +34,14 @@ func (l *Logins) Calls(next dispatch.Handler) dispatch.Handler {
 		if s == nil || i.InFlight || k.User == "" { // the gateway refuses who has no name
 			return next(ctx, i)
 		}
-		if !l.store.has(k) {
-			if why, err := l.ask(ctx, s, k, nil); why != "" || err != nil {
+		has, err := l.store.has(ctx, k)
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil:
+			return refuse(i, err.Error(), nil)
+		case !has:
+			if why, err := l.ask(ctx, k, nil); why != "" || err != nil {
 				return refuse(i, why, err)
 			}
 		}
@@ -44,10 +50,13 @@ func (l *Logins) Calls(next dispatch.Handler) dispatch.Handler {
 			return result, err
 		}
 		scopes, refused := refusalOf(err)
-		if !refused || scopes == nil && l.store.has(k) {
+		if !refused {
 			return result, err
 		}
-		if why, err := l.ask(ctx, s, k, scopes); why != "" || err != nil {
+		if has, unread := l.store.has(ctx, k); unread != nil || scopes == nil && has {
+			return result, err
+		}
+		if why, err := l.ask(ctx, k, scopes); why != "" || err != nil {
 			return refuse(i, why, err)
 		}
 		return next(ctx, i)
@@ -58,12 +67,12 @@ func (l *Logins) Calls(next dispatch.Handler) dispatch.Handler {
 func (s *Server) Login(ctx context.Context) func(context.Context, mcp.Kind, string) (
 	json.RawMessage, error) {
 	k := keyOf(ctx, s.id)
-	needed, scopes := s.l.needs(k)
+	needed, scopes := s.l.needs(ctx, k)
 	if !needed {
 		return nil
 	}
 	return func(ctx context.Context, kind mcp.Kind, _ string) (json.RawMessage, error) {
-		why, err := s.l.ask(ctx, s, k, scopes)
+		why, err := s.l.ask(ctx, k, scopes)
 		switch {
 		case why == "" || err != nil:
 			return nil, err
@@ -76,44 +85,56 @@ func (s *Server) Login(ctx context.Context) func(context.Context, mcp.Kind, stri
 
 // ask asks the user to log in, and waits until he has. why says why he has not, or what is left for
 // him to do; "": he has. The error is that of a client that is being asked.
-func (l *Logins) ask(ctx context.Context, s *Server, k Key, scopes []string) (why string,
-	err error) {
-	link, err := l.link(s, k, clientOf(ctx), scopes)
-	if err != nil {
+func (l *Logins) ask(ctx context.Context, k Key, scopes []string) (why string, err error) {
+	link, err := l.link(ctx, k, clientOf(ctx), scopes)
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil:
 		return err.Error(), nil
 	}
+	url := l.urlOf(link)
 	why = fmt.Sprintf("%q needs you to log in", k.Server)
 	if scopes != nil {
 		why = fmt.Sprintf("%q needs more permissions of you", k.Server)
 	}
 	answer, err := server.Elicit(ctx, questionKey, mcp.ElicitParams{Mode: mcp.ElicitURL,
-		Message: why + ". This page of the gateway asks for your consent first.", URL: link.url})
+		Message: why + ". This page of the gateway asks for your consent first.", URL: url})
 	switch {
 	case errors.Is(err, server.ErrNoRequest), errors.Is(err, server.ErrUnsupported):
 		return fmt.Sprintf("%s: open this link in a browser, then try again. "+
 			"It is for you only and valid for %d minutes: %s", why, lifetime/time.Minute,
-			link.url), nil
+			url), nil
 	case err != nil:
 		return "", err
 	case answer.Action != mcp.ElicitAccept:
-		l.decline(link)
+		_ = l.decline(ctx, link) // or else it expires
 		return why + ", and the user did not want to", nil
 	}
-	timer := time.NewTimer(maxWait)
-	defer timer.Stop()
-	select {
-	case <-link.done:
-		if link.err != nil {
-			return fmt.Sprintf("the login to %q has failed: %v: try again", k.Server,
-				link.err), nil
-		}
-		return "", nil
-	case <-timer.C:
-		return fmt.Sprintf("the login to %q is not finished: "+
-			"finish it in the browser, then try again: %s", k.Server, link.url), nil
-	case <-ctx.Done():
+	limited, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	failure, err := l.await(limited, link)
+	switch {
+	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
+	case errors.Is(err, errClosed):
+		failure = err.Error()
+	case err != nil:
+		return fmt.Sprintf("the login to %q is not finished: "+
+			"finish it in the browser, then try again: %s", k.Server, url), nil
 	}
+	if failure != "" {
+		return fmt.Sprintf("the login to %q has failed: %s: try again", k.Server, failure), nil
+	}
+	return "", nil
+}
+
+// decline ends a link whose user does not want to log in.
+func (l *Logins) decline(ctx context.Context, k *link) error {
+	return l.store.editLink(ctx, k, func(now *link) error {
+		now.end(errDeclined)
+		return nil
+	})
 }
 
 // refuse returns what a call is refused with.
@@ -153,34 +174,49 @@ func clientOf(ctx context.Context) string {
 	return text
 }
 
-// login logs a user in, with a browser that attempt sends to the authorization server.
-func (s *Server) login(ctx context.Context, l *link, a *attempt) error {
+var errNoServer = errors.New("this gateway does not have the server")
+
+// login logs a user in, with a browser that an attempt sends to the authorization server.
+func (l *Logins) login(ctx context.Context, k *link, a *attempt) error {
+	s, key := l.server(k.Server), k.key()
+	if s == nil {
+		return errNoServer
+	}
 	e, secure, err := s.endpoint()
 	if err != nil {
 		return err
 	}
 	o := s.options(e, secure)
-	account := &account{s: s.l.store, key: l.key, create: true}
-	o.Grant, o.Store = s.l.grant(l, a), account
+	account := &account{s: l.store, key: key, create: true,
+		wanted: func(ctx context.Context) error {
+			return l.store.editLink(ctx, k, func(now *link) error {
+				if now.Attempt != a.id {
+					return errAgain
+				}
+				return nil
+			})
+		}}
+	o.Grant, o.Store = l.grant(k, a), account
 	authorizer, err := o.New(e.URL)
 	if err != nil {
 		return err
 	}
-	if err := authorizer.Login(ctx, slices.Concat(o.Scopes, l.scopes)...); err != nil {
+	if err := authorizer.Login(ctx, slices.Concat(o.Scopes, k.Scopes)...); err != nil {
 		return err
 	}
 	if account.failure != nil { // the authorizer has logged it
-		if !s.l.store.has(l.key) { // which may be of the same grant
+		has, err := l.store.has(ctx, key)
+		if !has && err == nil { // or else it may be of the same grant
 			if err := authorizer.Logout(ctx); err != nil {
-				s.l.log.Warn("a login that could not be stored cannot be revoked",
-					slog.String("server", l.key.Server), slog.Any("error", err))
+				l.log.Warn("a login that could not be stored cannot be revoked",
+					slog.String("server", key.Server), slog.Any("error", err))
 			}
 		}
 		return errors.New("it could not be stored; the log of the gateway says why")
 	}
-	s.l.log.Info("a user has logged in", slog.String("principal", l.key.User),
-		slog.String("server", l.key.Server))
-	s.l.forgetDemand(l.key)
-	s.l.reconnect(l.key)
+	l.log.Info("a user has logged in", slog.String("principal", key.User),
+		slog.String("server", key.Server))
+	l.forgetDemand(key)
+	l.reconnect(key)
 	return nil
 }

@@ -38,7 +38,6 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/httpurl"
-	"github.com/stdwire/stdwire/internal/quota"
 	serverauth "github.com/stdwire/stdwire/server/auth"
 )
 
@@ -47,26 +46,22 @@ type Logins struct {
 	store  *Store
 	log    *slog.Logger
 	ctx    context.Context
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup
 
 	mu       sync.Mutex
 	base     string // the URL of the gateway without a path; "": unknown
 	gateway  *gateway.Gateway
 	servers  map[string]*Server
-	missing  map[Key][]string // scopes that a server has demanded
-	byKey    map[Key]*link
-	bySecret map[string]*link
-	byState  map[string]*link
-	quota    *quota.Pool // of links
+	missing  map[Key][]string    // scopes that a server has demanded
+	attempts map[string]*attempt // that this process runs, by the secret of the link
 }
 
 // New returns logins that are kept in a store. Close them.
 func New(store *Store, log *slog.Logger) *Logins {
 	l := &Logins{store: store, log: log, servers: map[string]*Server{},
-		missing: map[Key][]string{}, byKey: map[Key]*link{}, bySecret: map[string]*link{},
-		byState: map[string]*link{}, quota: quota.NewPool(maxLinks)}
-	l.ctx, l.cancel = context.WithCancel(context.Background())
+		missing: map[Key][]string{}, attempts: map[string]*attempt{}}
+	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	return l
 }
 
@@ -96,17 +91,24 @@ func (l *Logins) Start(g *gateway.Gateway) {
 	l.gateway = g
 	l.mu.Unlock()
 	l.wg.Go(func() {
-		l.store.Follow(l.ctx, func(k Key, revoked bool) {
+		l.store.Follow(l.ctx, l.InUse, func(k Key) {
+			l.forgetDemand(k)
+			l.wg.Go(func() { l.reconnect(k) })
+		}, func(k Key, revoked bool) {
 			l.log.Info("the login of a user has ended", slog.String("principal", k.User),
 				slog.String("server", k.Server))
-			if revoked {
-				l.revoke(k)
+			if revoked && l.store.shared == nil { // or else whoever revokes does it
+				_ = l.store.endLink(l.ctx, k, errRevoked)
 			}
 			l.forgetDemand(k)
 			// a connection that does not end at once must not keep those of others
 			l.wg.Go(func() { m.EndSession(k.session()) })
 		}, func(err error) {
-			l.log.Warn("the logins of users cannot be read again; the last ones stay in use",
+			meanwhile := "the last ones stay in use"
+			if l.store.shared != nil {
+				meanwhile = "they cannot be used"
+			}
+			l.log.Warn("the logins of users cannot be read", slog.String("meanwhile", meanwhile),
 				slog.Any("error", err))
 		})
 	})
@@ -114,12 +116,10 @@ func (l *Logins) Start(g *gateway.Gateway) {
 
 // Close ends all that is in progress, and waits for it.
 func (l *Logins) Close() {
-	l.cancel()
 	l.mu.Lock()
-	for _, k := range l.byKey {
-		l.finish(k, errClosed)
-	}
+	l.cancel(errClosed)
 	l.mu.Unlock()
+	l.store.close()
 	l.wg.Wait()
 }
 
@@ -185,7 +185,11 @@ var errNoLogin = errors.New("this user has not logged in to it: " +
 // another URL, client or authorization server, is deleted: none of its tokens would be used.
 func (s *Server) Wrap(k Key, e *config.Endpoint, secure *tls.Config) (
 	func(http.RoundTripper) http.RoundTripper, error) {
-	if !s.l.store.has(k) {
+	has, err := s.l.store.has(s.l.ctx, k)
+	switch {
+	case err != nil:
+		return nil, err
+	case !has:
 		return nil, errNoLogin
 	}
 	account := &account{s: s.l.store, key: k}
@@ -195,8 +199,11 @@ func (s *Server) Wrap(k Key, e *config.Endpoint, secure *tls.Config) (
 	if err != nil {
 		return nil, err
 	}
-	stored, _ := s.l.store.find(k) // the authorizer logs the error
+	stored, _ := s.l.store.find(s.l.ctx, k) // the authorizer logs the error
 	if _, fits := a.Credentials(); !fits {
+		if err := account.readable(); errors.Is(err, errUnusable) {
+			return nil, err
+		}
 		token := ""
 		if stored != nil {
 			token = stored.AccessToken
@@ -252,8 +259,9 @@ func (l *Logins) demand(k Key, scopes []string) {
 }
 
 // needs reports whether a user has to log in, and the scopes that were demanded of him.
-func (l *Logins) needs(k Key) (needed bool, scopes []string) {
-	has := l.store.has(k)
+// In doubt he has to: what asks him says why he cannot.
+func (l *Logins) needs(ctx context.Context, k Key) (needed bool, scopes []string) {
+	has, _ := l.store.has(ctx, k)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	scopes = l.missing[k]

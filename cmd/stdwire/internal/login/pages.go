@@ -49,6 +49,8 @@ func (l *Logins) Handler() http.Handler {
 	})
 }
 
+const unusableText = "This gateway cannot reach what it keeps logins in. Reload this page soon."
+
 // A browser is what a cookie says of one.
 type browser struct {
 	id   string
@@ -93,27 +95,28 @@ func (l *Logins) userIn(id, user string) string {
 
 // token returns what the form for a link must have in a browser, so that no other page sends it.
 func (l *Logins) token(k *link, b browser) string {
-	return l.store.seal.digest("form", b.id, k.secret)
+	return l.store.seal.digest("form", b.id, k.Secret)
 }
 
 // open returns the link of a request and its browser, or answers with an error.
 func (l *Logins) open(w http.ResponseWriter, r *http.Request) (k *link, b browser, ok bool) {
-	k = l.find(r.PathValue("link"))
+	k, err := l.find(r.Context(), r.PathValue("link"))
+	if err != nil {
+		page(w, http.StatusServiceUnavailable, "Try again in a moment", unusableText)
+		return nil, b, false
+	}
 	if k == nil {
 		page(w, http.StatusNotFound, "This link is not valid", "It has been used, or it has "+
 			"expired after ten minutes. Use the tool again: it answers with a new link.")
 		return nil, b, false
 	}
 	b, known := l.browserOf(r)
-	l.mu.Lock()
-	taken := k.browser != "" && k.browser != b.id
-	l.mu.Unlock()
 	switch {
-	case taken:
+	case k.Browser != "" && k.Browser != b.id:
 		page(w, http.StatusForbidden, "This link is not valid here",
 			"It has been opened in another browser. Go on there, or use the tool again in ten minutes.")
 		return nil, b, false
-	case known && b.user != "" && !equal(b.user, l.userIn(b.id, k.key.User)):
+	case known && b.user != "" && !equal(b.user, l.userIn(b.id, k.user)):
 		page(w, http.StatusForbidden, "This link is for somebody else", "Another user of this "+
 			"gateway logs in with this browser. If you got the link from somebody, do not use it: "+
 			"he would get access in your name. If you use the gateway under several names, open it in a private window.")
@@ -131,9 +134,14 @@ func (l *Logins) serveStart(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	e, _, err := k.server.endpoint()
+	s := l.server(k.Server)
+	if s == nil {
+		failed(w, k, errNoServer.Error())
+		return
+	}
+	e, _, err := s.endpoint()
 	if err != nil {
-		failed(w, k, err)
+		failed(w, k, err.Error())
 		return
 	}
 	l.setCookie(w, b)
@@ -142,16 +150,16 @@ func (l *Logins) serveStart(w http.ResponseWriter, r *http.Request) {
 	if e.OAuth != nil {
 		configured = strings.Fields(e.OAuth.Scope)
 	}
-	if all := slices.Concat(configured, k.scopes); len(all) > 0 {
+	if all := slices.Concat(configured, k.Scopes); len(all) > 0 {
 		slices.Sort(all)
 		scopes = strings.Join(slices.Compact(all), " ")
 	}
 	var rows strings.Builder
-	for _, row := range [][2]string{{"User of the gateway", k.key.User}, {"Client", k.client},
-		{"Server", k.key.Server + " at " + httpurl.PublicText(e.URL)}, {"Permissions", scopes}} {
+	for _, row := range [][2]string{{"User of the gateway", k.user}, {"Client", k.App},
+		{"Server", k.Server + " at " + httpurl.PublicText(e.URL)}, {"Permissions", scopes}} {
 		fmt.Fprintf(&rows, "<tr><th>%s</th><td>%s</td></tr>\n", row[0], escape(row[1]))
 	}
-	write(w, http.StatusOK, "Log in to "+k.key.Server, fmt.Sprintf(`<p>If you agree, the gateway
+	write(w, http.StatusOK, "Log in to "+k.Server, fmt.Sprintf(`<p>If you agree, the gateway
 calls this server with your account there, whenever this client asks it to.</p>
 <table>%s</table>
 <p><strong>Close this page if you are not this user, or have not just asked for it in this
@@ -174,13 +182,16 @@ func (l *Logins) serveConsent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.PostForm.Get("answer") != "yes" {
-		l.decline(k)
+		if err := l.decline(r.Context(), k); err != nil {
+			failed(w, k, err.Error())
+			return
+		}
 		page(w, http.StatusOK, "Nothing was permitted", "You can close this page.")
 		return
 	}
 	to, err := l.begin(r.Context(), k, b.id)
 	if err != nil {
-		failed(w, k, err)
+		failed(w, k, err.Error())
 		return
 	}
 	w.Header().Set("Location", to) // of the metadata that package auth has checked
@@ -196,24 +207,28 @@ func (l *Logins) serveCallback(w http.ResponseWriter, r *http.Request) {
 			"This browser has no cookie of this gateway. Open the link in the browser in which you want to log in.")
 		return
 	}
-	k, err := l.resume(r.Context(), query, r.URL.RawQuery, b.id)
+	k, why, err := l.resume(r.Context(), query, r.URL.RawQuery, b.id)
 	switch {
+	case errors.Is(err, errUnusable):
+		page(w, http.StatusServiceUnavailable, "Try again in a moment", unusableText)
 	case errors.Is(err, errUnknown), errors.Is(err, errTaken):
 		page(w, http.StatusForbidden, "This login is not valid", "As far as this browser is "+
 			"concerned, "+err.Error()+". Use the tool again: it answers with a new link.")
 	case err != nil:
-		failed(w, k, err)
+		failed(w, k, err.Error())
+	case why != "":
+		failed(w, k, why)
 	default:
-		b.user = l.userIn(b.id, k.key.User)
+		b.user = l.userIn(b.id, k.user)
 		l.setCookie(w, b)
-		page(w, http.StatusOK, "You have logged in to "+k.key.Server,
-			"Go back to "+k.client+". You can close this page.")
+		page(w, http.StatusOK, "You have logged in to "+k.Server,
+			"Go back to "+k.App+". You can close this page.")
 	}
 }
 
 // failed says why a login has failed. The errors of package auth have no secrets.
-func failed(w http.ResponseWriter, k *link, err error) {
-	page(w, http.StatusBadGateway, "The login to "+k.key.Server+" has failed", err.Error()+
+func failed(w http.ResponseWriter, k *link, why string) {
+	page(w, http.StatusBadGateway, "The login to "+k.Server+" has failed", why+
 		". Use the tool again to get a new link; whoever runs the gateway finds more in its log.")
 }
 

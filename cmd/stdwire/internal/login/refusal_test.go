@@ -43,7 +43,7 @@ func TestUnfitLogin(t *testing.T) {
 		} else {
 			assert.ErrorIs(t, err, errNoLogin, name)
 		}
-		assert.Equal(t, l.store.has(k), test.fits, name)
+		assert.Equal(t, has(t, l.store, k), test.fits, name)
 	}
 	// a row that another key has sealed
 	l := New(NewMemory(), discard)
@@ -52,7 +52,7 @@ func TestUnfitLogin(t *testing.T) {
 	l.store.rows[k] = sealed
 	_, err = l.Server("up", nil).Wrap(k, &config.Endpoint{URL: at}, nil)
 	assert.ErrorIs(t, err, errNoLogin)
-	assert.Check(t, !l.store.has(k))
+	assert.Check(t, !has(t, l.store, k))
 }
 
 // A call is made again, after its user was asked, only if its own failure is the refusal of his
@@ -97,7 +97,9 @@ func TestRefusedCall(t *testing.T) {
 		assert.Equal(t, made, 1, name)
 		if test.asks == "" {
 			assert.Equal(t, err, test.err, name)
-			assert.Equal(t, len(l.byKey), 0, name)
+			links, err := l.store.readLinks(t.Context(), k.User)
+			assert.NilError(t, err)
+			assert.Equal(t, len(links), 0, name)
 		} else {
 			assert.NilError(t, err, name)
 			assert.Check(t, cmp.Contains(string(result.JSON()), test.asks), name)
@@ -146,6 +148,6 @@ func TestRefusedToken(t *testing.T) {
 		}
 		_, err = r.RoundTrip(req)
 		assert.NilError(t, err)
-		assert.Equal(t, l.store.has(k), test.kept, name)
+		assert.Equal(t, has(t, l.store, k), test.kept, name)
 	}
 }

@@ -34,7 +34,7 @@ func (s *Store) Revoke(ctx context.Context, k Key,
 	var a *auth.Authorizer
 	unrevoked = ErrUnsealed
 	if s.seal != nil {
-		c, findErr := s.find(k)
+		c, findErr := s.find(ctx, k)
 		if unrevoked = findErr; c != nil {
 			o := options()
 			o.Store = &account{s: s, key: k}
@@ -44,8 +44,12 @@ func (s *Store) Revoke(ctx context.Context, k Key,
 	if a != nil {
 		unrevoked = a.Logout(ctx)
 	}
-	// also what could not be read or revoked
-	if err := s.remove(ctx, k, func(*row) bool { return true }); err != nil {
+	// also what could not be read or revoked, and what the user has begun before to get it
+	err = s.persist(func(ctx context.Context) error {
+		return errors.Join(s.endLink(ctx, k, errRevoked),
+			s.remove(ctx, k, func(*row) bool { return true }))
+	})
+	if err != nil {
 		return nil, err
 	}
 	if unrevoked == nil || busy == nil {

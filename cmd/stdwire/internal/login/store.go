@@ -22,6 +22,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/internal/store"
 	"github.com/stdwire/stdwire/internal/userfile"
 )
 
@@ -77,25 +78,34 @@ type row struct {
 	Others map[string]json.RawMessage `json:"-" unknown:"keep"`
 }
 
+func (r *row) span() span { return span{r.Begun, r.Until} }
+
 type file struct {
 	Logins []*row                     `json:"logins"`
 	Others map[string]json.RawMessage `json:"-" unknown:"keep"`
 }
 
-// A Store keeps the logins of users, in a file or in memory. It is safe for concurrent use, and
-// several processes may use one file.
+// A Store keeps the logins of users: in memory, in a file, which several processes may use, or in a
+// store that gateways share. It is safe for concurrent use.
 type Store struct {
-	path    string            // "": in memory
+	path    string            // "": in memory, or shared
+	shared  *shared           // nil: not shared
+	links   store.Store       // of the links to log in
 	seal    *sealer           // nil: logins can be listed and deleted
-	stripes [16]chan struct{} // of Lock
+	stripes [16]chan struct{} // of lock
+	closed  context.Context
+	close   context.CancelFunc // nothing is tried again any more
 
 	mu      sync.Mutex
-	rows    map[Key]*row
-	info    fs.FileInfo // of the file when it was read; nil: there was none
+	rows    map[Key]*row // unless they are shared
+	info    fs.FileInfo  // of the file when it was read; nil: there was none
 	read    time.Time
-	known   map[Key]time.Time // logins whose end Follow reports, with their Begun
-	failure string            // the last error of Follow that was reported
+	known   map[Key]span // logins whose end Follow reports
+	failure string       // the last error of Follow that was reported
 }
+
+// A span says when a login has begun, and when it ends.
+type span struct{ begun, until time.Time }
 
 // NewMemory returns a store that ends with the process.
 func NewMemory() *Store {
@@ -127,13 +137,15 @@ func Open(path string, secret []byte) (*Store, error) {
 			return nil, fmt.Errorf("%s has logins that are %w: give the key that it was written with, "+
 				"or move the file away, and all users log in again", path, ErrKey)
 		}
-		s.known[r.Login.Key()] = r.Begun
+		s.known[r.Login.Key()] = r.span()
 	}
 	return s, nil
 }
 
 func newStore(path string) *Store {
-	s := &Store{path: path, rows: map[Key]*row{}, known: map[Key]time.Time{}}
+	s := &Store{path: path, rows: map[Key]*row{}, known: map[Key]span{},
+		links: &store.Memory{MaxBytes: maxLinkBytes}}
+	s.closed, s.close = context.WithCancel(context.Background())
 	for i := range s.stripes {
 		s.stripes[i] = make(chan struct{}, 1)
 	}
@@ -208,9 +220,12 @@ func refuseOthers(others map[string]json.RawMessage, known ...string) error {
 	return nil
 }
 
-// change replaces the logins by what edit makes of them. Other processes and calls wait. Follow
-// does not report what becomes of k.
+// change replaces the logins, or those of the user at least, by what edit makes of them. Other
+// processes and calls wait. Follow does not report what becomes of k.
 func (s *Store) change(ctx context.Context, k Key, edit func(map[Key]*row) error) error {
+	if s.shared != nil {
+		return s.changeShared(ctx, k, edit)
+	}
 	if s.path != "" {
 		ctx, cancel := context.WithTimeoutCause(ctx, lockTimeout,
 			fmt.Errorf("another process changes %s: it has locked %[1]s.lock", s.path))
@@ -231,14 +246,7 @@ func (s *Store) change(ctx context.Context, k Key, edit func(map[Key]*row) error
 		return err
 	}
 	if s.path != "" {
-		f := file{Logins: []*row{}}
-		for _, k := range slices.SortedFunc(maps.Keys(rows), func(a, b Key) int {
-			return strings.Compare(a.User+"\n"+a.Server+"\n"+a.Client,
-				b.User+"\n"+b.Server+"\n"+b.Client)
-		}) {
-			f.Logins = append(f.Logins, rows[k])
-		}
-		text, err := jsonexact.Marshal(&f)
+		text, err := encode(rows)
 		if err == nil && len(text) > maxFile {
 			err = fmt.Errorf("%s would be larger than %d MiB: revoke logins", s.path, maxFile>>20)
 		}
@@ -250,21 +258,45 @@ func (s *Store) change(ctx context.Context, k Key, edit func(map[Key]*row) error
 		}
 		s.info = nil // it is read again
 	}
-	switch now := rows[k]; {
-	case now == s.rows[k]: // Follow may still have to report it
+	s.note(k, s.rows[k], rows[k])
+	s.rows = rows
+	return nil
+}
+
+// note lets Follow not report what this process has made of a login. s.mu is held.
+func (s *Store) note(k Key, before, now *row) {
+	switch {
+	case now == before: // Follow may still have to report it
 	case now == nil:
 		delete(s.known, k)
 	default:
-		s.known[k] = now.Begun
+		s.known[k] = now.span()
 	}
-	s.rows = rows
-	return nil
+}
+
+// encode returns the content of a file of logins.
+func encode(rows map[Key]*row) ([]byte, error) {
+	f := file{Logins: []*row{}}
+	for _, k := range slices.SortedFunc(maps.Keys(rows), compareKeys) {
+		f.Logins = append(f.Logins, rows[k])
+	}
+	return jsonexact.Marshal(&f)
+}
+
+func compareKeys(a, b Key) int {
+	return strings.Compare(a.User+"\n"+a.Server+"\n"+a.Client,
+		b.User+"\n"+b.Server+"\n"+b.Client)
 }
 
 // put stores a login, or an error if there is no room. The one of the user that was renewed least
 // recently makes room for another one of his. With create false, put only renews one.
 func (s *Store) put(ctx context.Context, l Login, c *auth.Credentials, create bool) error {
 	k := l.Key()
+	if s.shared != nil {
+		if err := s.shared.list(ctx, k.User, l.Until); err != nil {
+			return err
+		}
+	}
 	return s.change(ctx, k, func(rows map[Key]*row) error {
 		now := time.Now()
 		maps.DeleteFunc(rows, func(k Key, old *row) bool { return !now.Before(old.Until) })
@@ -306,11 +338,13 @@ func oldestOf(rows map[Key]*row, user string) (oldest Key, n int) {
 
 // remove deletes the login of a key if it is one that is meant. [Store.Follow] does not report it.
 func (s *Store) remove(ctx context.Context, k Key, meant func(*row) bool) error {
-	s.mu.Lock()
-	there := s.load() != nil || s.rows[k] != nil
-	s.mu.Unlock()
-	if !there {
-		return nil
+	if s.shared == nil {
+		s.mu.Lock()
+		there := s.load() != nil || s.rows[k] != nil
+		s.mu.Unlock()
+		if !there {
+			return nil
+		}
 	}
 	return s.change(ctx, k, func(rows map[Key]*row) error {
 		if r := rows[k]; r != nil && meant(r) {
@@ -321,11 +355,8 @@ func (s *Store) remove(ctx context.Context, k Key, meant func(*row) bool) error 
 }
 
 // find returns the tokens of a key, or nil if there are none.
-func (s *Store) find(k Key) (*auth.Credentials, error) {
-	s.mu.Lock()
-	err := s.load()
-	r := s.rows[k]
-	s.mu.Unlock()
+func (s *Store) find(ctx context.Context, k Key) (*auth.Credentials, error) {
+	r, err := s.current(ctx, k)
 	if r == nil || !time.Now().Before(r.Until) {
 		return nil, err
 	}
@@ -333,35 +364,60 @@ func (s *Store) find(k Key) (*auth.Credentials, error) {
 	return c, errors.Join(err, openErr)
 }
 
-// has reports whether there is a valid login. It reads no file: see [Store.Follow].
-func (s *Store) has(k Key) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.rows[k]
-	return r != nil && r.IsValid(time.Now())
-}
-
-// All returns all logins, ordered by user and server.
-func (s *Store) All() ([]Login, error) {
+// current returns the row of a key as it is now, or nil.
+func (s *Store) current(ctx context.Context, k Key) (*row, error) {
+	if s.shared != nil {
+		return s.currentShared(ctx, k)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.load()
-	var all []Login
-	for _, r := range s.rows {
-		all = append(all, r.Login)
+	return s.rows[k], err
+}
+
+// has reports whether there is a valid login. It reads no file: see [Store.Follow]. The error is
+// that of a store that gateways share, which cannot be used now.
+func (s *Store) has(ctx context.Context, k Key) (bool, error) {
+	var r *row
+	var err error
+	if s.shared != nil {
+		r, err = s.currentShared(ctx, k)
+	} else {
+		s.mu.Lock()
+		r = s.rows[k]
+		s.mu.Unlock()
 	}
-	slices.SortFunc(all, func(a, b Login) int {
-		return strings.Compare(a.User+"\n"+a.Server+"\n"+a.Client,
-			b.User+"\n"+b.Server+"\n"+b.Client)
-	})
+	return r != nil && r.IsValid(time.Now()), err
+}
+
+// All returns all logins, ordered by user and server.
+func (s *Store) All(ctx context.Context) (all []Login, err error) {
+	if s.shared != nil {
+		err = s.persist(func(context.Context) (err error) { // it may not be connected yet
+			if all, err = s.shared.all(ctx); ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return err
+		})
+	} else {
+		s.mu.Lock()
+		err = s.load()
+		for _, r := range s.rows {
+			all = append(all, r.Login)
+		}
+		s.mu.Unlock()
+	}
+	slices.SortFunc(all, func(a, b Login) int { return compareKeys(a.Key(), b.Key()) })
 	return all, err
 }
 
-// Follow notices changes of the file by others and the end of logins, until ctx ends. It calls
-// ended, one call at a time, for each login that somebody else has deleted or replaced by a new one
-// (revoked), or that has expired. failed is called once for each error, after which the former
-// logins stay in use.
-func (s *Store) Follow(ctx context.Context, ended func(k Key, revoked bool), failed func(error)) {
+// Follow notices changes by others and the end of logins, until ctx ends, while inUse returns true.
+// It calls ended for each login that somebody else has deleted or replaced by a new one (revoked),
+// or that has expired, and begun for each one in a shared store that this process did not know. It
+// makes one call at a time. failed is called once for each error, after which the former logins
+// stay in use, but for those of a shared store.
+func (s *Store) Follow(ctx context.Context, inUse func() bool, begun func(Key),
+	ended func(k Key, revoked bool), failed func(error)) {
 	ticker := time.NewTicker(followInterval)
 	defer ticker.Stop()
 	for {
@@ -370,46 +426,67 @@ func (s *Store) Follow(ctx context.Context, ended func(k Key, revoked bool), fai
 		case <-ctx.Done():
 			return
 		}
-		gone, err := s.follow()
+		if !inUse() {
+			continue
+		}
+		gone, err := s.follow(ctx)
 		if err != nil {
 			failed(err)
 		}
 		for k, revoked := range gone {
 			ended(k, revoked)
 		}
+		for _, k := range s.takeBegun() {
+			begun(k)
+		}
 	}
 }
 
 // follow returns the logins that are gone since the last call, each with whether somebody else has
 // deleted or replaced it, and an error that is new.
-func (s *Store) follow() (gone map[Key]bool, err error) {
+func (s *Store) follow(ctx context.Context) (gone map[Key]bool, err error) {
+	gone = map[Key]bool{}
+	if s.shared != nil {
+		err = s.followShared(ctx, gone)
+	} else {
+		err = s.followFile(gone)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err = s.load(); err != nil {
-		if err.Error() == s.failure {
-			err = nil
-		} else {
-			s.failure = err.Error()
-		}
-	} else {
+	if err == nil {
 		s.failure = ""
+		return gone, nil
 	}
+	if ctx.Err() != nil || err.Error() == s.failure {
+		return gone, nil
+	}
+	s.failure = err.Error()
+	return gone, err
+}
+
+func (s *Store) followFile(gone map[Key]bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.load()
 	now := time.Now()
-	gone = map[Key]bool{}
-	for k, begun := range s.known {
-		r := s.rows[k]
-		expired := r != nil && !now.Before(r.Until)
-		if r == nil || expired || !r.Begun.Equal(begun) {
-			delete(s.known, k)
-			gone[k] = !expired
-		}
+	for k := range s.known {
+		s.compare(k, s.rows[k], now, gone)
 	}
 	for k, r := range s.rows {
 		if now.Before(r.Until) {
-			s.known[k] = r.Begun
+			s.known[k] = r.span()
 		}
 	}
-	return gone, err
+	return err
+}
+
+// compare adds a login that is known to those that are gone, if it is. s.mu is held.
+func (s *Store) compare(k Key, r *row, now time.Time, gone map[Key]bool) {
+	expired := r != nil && !now.Before(r.Until)
+	if r == nil || expired || !r.Begun.Equal(s.known[k].begun) {
+		delete(s.known, k)
+		gone[k] = !expired
+	}
 }
 
 // lock prevents others, including other processes, from renewing or revoking a login. Logins share
@@ -424,10 +501,13 @@ func (s *Store) lock(ctx context.Context, k Key) (unlock func(), err error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if s.path == "" {
-		return func() { <-stripe }, nil
+	release := func() {}
+	switch {
+	case s.shared != nil:
+		release, err = s.shared.lock(ctx, k)
+	case s.path != "":
+		release, err = atomicfile.Lock(ctx, fmt.Sprintf("%s.%d.lock", s.path, i))
 	}
-	release, err := atomicfile.Lock(ctx, fmt.Sprintf("%s.%d.lock", s.path, i))
 	if err != nil {
 		<-stripe
 		return nil, err
@@ -456,65 +536,4 @@ func newLogin(k Key, c *auth.Credentials) Login {
 		l.Until = l.Saved.Add(keepUnknown)
 	}
 	return l
-}
-
-// An account is the login of one key as the store of an [auth.Authorizer].
-type account struct {
-	s      *Store
-	key    Key
-	create bool // a new login may be stored
-	// unsaved is a new login that could not be stored: the account has only that, to revoke it.
-	unsaved *auth.Credentials
-	failure error // of the last Put
-}
-
-// Find implements [auth.Store].
-func (a *account) Find(endpoint string) ([]auth.Credentials, error) {
-	if a.unsaved != nil {
-		return []auth.Credentials{*a.unsaved}, nil
-	}
-	c, err := a.s.find(a.key)
-	if c == nil || c.Endpoint != endpoint {
-		return nil, err
-	}
-	return []auth.Credentials{*c}, err
-}
-
-// Put implements [auth.Store]. Credentials whose refresh token the authorization server has refused
-// are deleted.
-func (a *account) Put(c auth.Credentials) error {
-	ctx := context.Background()
-	if old, err := a.s.find(a.key); err == nil && old != nil && c.RefreshToken == "" &&
-		old.RefreshToken != "" && old.AccessToken == c.AccessToken {
-		return a.s.remove(ctx, a.key, func(*row) bool { return true })
-	}
-	err := a.s.put(ctx, newLogin(a.key, &c), &c, a.create)
-	if a.create {
-		a.unsaved, a.failure = nil, err
-		if err != nil {
-			a.unsaved = &c
-		}
-	}
-	return err
-}
-
-// Delete implements [auth.Store].
-func (a *account) Delete(k auth.Key) error {
-	return a.s.remove(context.Background(), a.key, func(r *row) bool {
-		c, err := a.s.seal.open(r)
-		return err != nil || c.Key == k
-	})
-}
-
-// Lock implements [auth.Store].
-func (a *account) Lock(ctx context.Context, _ auth.Key) (unlock func(), err error) {
-	return a.s.lock(ctx, a.key)
-}
-
-// drop deletes the login if it still has an access token, or cannot be opened.
-func (a *account) drop(token string) error {
-	return a.s.remove(context.Background(), a.key, func(r *row) bool {
-		c, err := a.s.seal.open(r)
-		return err != nil || c.AccessToken == token
-	})
 }

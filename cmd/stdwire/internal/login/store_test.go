@@ -31,6 +31,13 @@ func credentials(token string) auth.Credentials {
 		RefreshToken: "refresh-" + token, Saved: time.Now().UTC(), Granted: "a b"}
 }
 
+func has(t *testing.T, s *Store, k Key) bool {
+	t.Helper()
+	has, err := s.has(t.Context(), k)
+	assert.NilError(t, err)
+	return has
+}
+
 func open(t *testing.T, path string) *Store {
 	t.Helper()
 	s, err := Open(path, secret)
@@ -74,7 +81,7 @@ func TestFile(t *testing.T) {
 	assert.ErrorContains(t, err, "fewer than 32 bytes")
 	unsealed, err := Open(path, nil)
 	assert.NilError(t, err)
-	all, err := unsealed.All()
+	all, err := unsealed.All(t.Context())
 	assert.NilError(t, err)
 	assert.Equal(t, len(all), 2)
 	assert.Equal(t, all[0].URL, "https://s.example/mcp")
@@ -148,11 +155,11 @@ func TestBounds(t *testing.T) {
 		more := &account{s: s, key: Key{"ada", "", "more"}, create: true}
 		time.Sleep(time.Second)
 		assert.NilError(t, more.Put(credentials("t")))
-		assert.Check(t, s.has(more.key) && s.has(renewed.key), "the others make room")
-		all, err := s.All()
+		assert.Check(t, has(t, s, more.key) && has(t, s, renewed.key), "the others make room")
+		all, err := s.All(t.Context())
 		assert.NilError(t, err)
 		assert.Equal(t, len(all), maxOfUser)
-		evicted, err := s.follow()
+		evicted, err := s.follow(t.Context())
 		assert.NilError(t, err)
 		assert.Equal(t, len(evicted), 1, "its connection ends")
 		bob := &account{s: s, key: Key{"bob", "", "up"}, create: true}
@@ -166,20 +173,20 @@ func TestBounds(t *testing.T) {
 		followed := make(chan struct{})
 		go func() {
 			defer close(followed)
-			s.Follow(ctx, func(k Key, revoked bool) {
+			s.Follow(ctx, func() bool { return true }, nil, func(k Key, revoked bool) {
 				assert.Check(t, !revoked)
 				gone = append(gone, k)
 			}, func(err error) { t.Error(err) })
 		}()
-		assert.Check(t, s.has(bob.key))
+		assert.Check(t, has(t, s, bob.key))
 		time.Sleep(time.Minute + time.Second)
-		assert.Check(t, !s.has(bob.key))
+		assert.Check(t, !has(t, s, bob.key))
 		cancel()
 		<-followed
 		assert.DeepEqual(t, gone, []Key{bob.key})
 		time.Sleep(keepFor)
 		assert.NilError(t, more.Put(credentials("t")), "there is room again")
-		ended, err := s.follow()
+		ended, err := s.follow(t.Context())
 		assert.NilError(t, err)
 		assert.Equal(t, len(ended), maxOfUser-1)
 	})
@@ -223,7 +230,7 @@ func TestReplacedLogin(t *testing.T) {
 		{"the end", there, func(a *account) error { return a.drop("six") }, map[Key]bool{k: true}},
 	} {
 		assert.NilError(t, test.do(&account{s: test.s, key: k}), test.name)
-		gone, err := here.follow()
+		gone, err := here.follow(t.Context())
 		assert.NilError(t, err, test.name)
 		assert.DeepEqual(t, gone, test.gone)
 	}
@@ -244,7 +251,7 @@ func TestUnsaved(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(found), 1)
 	assert.Equal(t, found[0].AccessToken, large.AccessToken)
-	stored, err := s.find(own.key)
+	stored, err := s.find(t.Context(), own.key)
 	assert.NilError(t, err)
 	assert.Equal(t, stored.AccessToken, "one")
 }
@@ -259,11 +266,11 @@ func TestRenewalOfRevoked(t *testing.T) {
 	assert.NilError(t, (&account{s: s, key: k, create: true}).Put(credentials("one")))
 	assert.NilError(t, connection.Put(credentials("two")))
 	assert.NilError(t, connection.drop("one"))
-	assert.Check(t, s.has(k), "it has been renewed")
+	assert.Check(t, has(t, s, k), "it has been renewed")
 	refused := credentials("two")
 	refused.RefreshToken = ""
 	assert.NilError(t, connection.Put(refused))
-	assert.Check(t, !s.has(k))
+	assert.Check(t, !has(t, s, k))
 }
 
 // A login is deleted also if a process that uses it does not let go of it, which is said.
@@ -278,62 +285,12 @@ func TestRevokeInUse(t *testing.T) {
 		cancel()
 		_, err = s.Revoke(ended, k, nil)
 		assert.ErrorIs(t, err, context.Canceled)
-		assert.Check(t, s.has(k))
+		assert.Check(t, has(t, s, k))
 		unrevoked, err := s.Revoke(t.Context(), k, nil)
 		assert.NilError(t, err)
 		assert.ErrorIs(t, unrevoked, errBusy)
 		assert.ErrorIs(t, unrevoked, ErrUnsealed)
-		assert.Check(t, !s.has(k))
-	})
-}
-
-// A link ends after ten minutes, as does a login that it begins, and one user has a share of all.
-func TestLinks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := New(NewMemory(), discard)
-		s := l.Server("up", nil)
-		_, err := l.link(s, Key{"ada", "", "up"}, "app", nil)
-		assert.ErrorContains(t, err, "--public-url")
-		l.SetBase("https://gw.example/")
-		one, err := l.link(s, Key{"ada", "", "up"}, "app", nil)
-		assert.NilError(t, err)
-		again, err := l.link(s, Key{"ada", "", "up"}, "app", nil)
-		assert.NilError(t, err)
-		assert.Equal(t, one, again)
-		of := strings.TrimPrefix(one.url, "https://gw.example/oauth/start/")
-		assert.Equal(t, l.find(of), one)
-		assert.Assert(t, l.find(one.secret) == nil, "the digest is no secret")
-		scoped, err := l.link(s, Key{"ada", "", "up"}, "app", []string{"write"})
-		assert.NilError(t, err)
-		assert.Assert(t, scoped != one && l.find(of) == nil)
-		both, err := l.link(s, Key{"ada", "", "up"}, "app", []string{"admin"})
-		assert.NilError(t, err)
-		assert.DeepEqual(t, both.scopes, []string{"admin", "write"})
-		scoped, err = l.link(s, Key{"ada", "", "up"}, "app", []string{"write"})
-		assert.NilError(t, err)
-		assert.Equal(t, scoped, both)
-		revoked, err := l.link(s, Key{"ada", "", "other"}, "app", nil)
-		assert.NilError(t, err)
-		l.revoke(revoked.key)
-		<-revoked.done
-		assert.Equal(t, revoked.err, errRevoked)
-		n := 0
-		for err == nil && n <= maxLinks {
-			n++
-			_, err = l.link(s, Key{"eve", fmt.Sprint(n), "up"}, "app", nil)
-		}
-		assert.ErrorContains(t, err, "too many logins")
-		_, err = l.link(s, Key{"bob", "", "up"}, "app", nil)
-		assert.NilError(t, err, "others have room")
-		time.Sleep(lifetime + time.Second)
-		<-scoped.done
-		assert.Equal(t, scoped.err, errExpired)
-		synctest.Wait()
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		assert.Equal(t, len(l.byKey)+len(l.bySecret)+len(l.byState), 0)
-		assert.Equal(t, l.quota.Used(), int64(0))
-		l.cancel()
+		assert.Check(t, !has(t, s, k))
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/hook"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/login"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/sharedstore"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/dispatch"
 )
@@ -85,8 +86,21 @@ func (m *GatewayConfig) flags() []command.Flag {
 
 const publicURLFlag = "--public-url"
 
-// newLogins returns the logins of the users of a gateway over HTTP.
-func (m *GatewayConfig) newLogins(log *slog.Logger) (*login.Logins, error) {
+// newLogins returns the logins of the users of a gateway over HTTP: in the store that gateways with
+// a secret share, unless that is nil.
+func (m *GatewayConfig) newLogins(shared *sharedstore.Store, secret []byte,
+	log *slog.Logger) (*login.Logins, error) {
+	if shared != nil {
+		kept, err := login.NewShared(shared, secret)
+		if err != nil {
+			return nil, err
+		}
+		logins := login.New(kept, log)
+		shared.Use(sharedstore.Part{Name: "logins", IsUsed: logins.InUse,
+			DoesWithout: func() bool { return kept.Failure() != nil },
+			Without:     "calls of servers to which users log in are refused until it can be used"})
+		return logins, nil
+	}
 	if !m.logins.HasKey() {
 		return login.New(login.NewMemory(), log), nil
 	}

@@ -82,6 +82,9 @@ this.
 				if err := f.store.Check(f.http.StateKey); err != nil {
 					return err
 				}
+				if err := f.store.CheckLogins(&f.gateway.logins); err != nil {
+					return err
+				}
 				if f.store.IsGiven() && !f.gateway.isEnabled() && f.http.Address == "" {
 					return command.Usagef("--store is for sessions over HTTP and for the rates of " +
 						"configured servers").WithHint("add --http ADDR, --config FILE, " +
@@ -206,6 +209,11 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 			options.Dispatch.Interceptors = append(options.Dispatch.Interceptors,
 				g.Rates.Operations(own.Catalog))
 		}
+		if f.http.Address != "" {
+			if g.Logins, err = f.gateway.newLogins(g.store, f.http.StateKey, log); err != nil {
+				return errors.Join(err, own.Close())
+			}
+		}
 		options.Middleware = append(options.Middleware, starting.middleware)
 		g.Messages = messagewatch.New()
 		defer g.Messages.Close()
@@ -242,9 +250,6 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 	if f.gateway.isEnabled() {
 		announce := s.Integration().DeferListChanged()
 		if f.http.Address != "" {
-			if g.Logins, err = f.gateway.newLogins(log); err != nil {
-				return errors.Join(err, own.Close())
-			}
 			g.Operations = own.Catalog.Clone() // the HTTP API also has the tools of servers
 			if f.gateway.Profile == "" {
 				g.Endpoints = transport.NewEndpoints(s, profileServers(s, options, rules))

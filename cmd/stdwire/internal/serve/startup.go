@@ -97,7 +97,7 @@ func (st *Reloader) httpServer(w transport.HTTPServer, starting *startup) transp
 		w.Endpoints = st.g.Endpoints
 	}
 	w.Listening, w.Missing = st.setEndpoint, st.Gateway.AwaitOperation
-	w.Logins, w.KeepsLogins = st.g.Logins, st.g.logins.HasKey()
+	w.Logins, w.KeepsLogins = st.g.Logins, st.g.logins.HasKey() || st.g.store != nil
 	w.Requests = func(next http.Handler) http.Handler {
 		return credential.Inbound(st.g.Messages.Handler(next))
 	}

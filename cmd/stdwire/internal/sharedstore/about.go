@@ -24,7 +24,7 @@ func (s *Store) About() *ops.StoreUse {
 	if s.Forwarded != nil {
 		use.Forwarded = s.Forwarded()
 	}
-	for _, p := range s.parts {
+	for p := range s.used() {
 		use.Parts = append(use.Parts, p.Name)
 	}
 	return use

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/login"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
 	"github.com/stdwire/stdwire/internal/redis"
@@ -70,6 +71,15 @@ func (f *Flags) Check(secret []byte) error {
 			transport.StateKeyFileFlag + " FILE")
 	}
 	return f.forward.check()
+}
+
+// CheckLogins returns an error if logins of users are to be in a file besides.
+func (f *Flags) CheckLogins(logins *login.Flags) error {
+	if given := logins.Given(); f.url != "" && given != "" {
+		return command.Usagef("%s is for logins in a file, and %s excludes it: there they are in "+
+			"the store, sealed with the state key", given, storeFlag)
+	}
+	return nil
 }
 
 // password returns the password that the flags name, or "".

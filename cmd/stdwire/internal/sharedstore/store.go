@@ -3,6 +3,7 @@ package sharedstore
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"sync"
 	"time"
@@ -37,6 +38,8 @@ type Part struct {
 	// DoesWithout reports whether it does without the store although that can be reached, for
 	// instance because it is too slow.
 	DoesWithout func() bool
+	// IsUsed reports whether there is anything that uses the part. nil: there always is.
+	IsUsed func() bool
 }
 
 // errConnecting is why a store cannot be reached at first.
@@ -50,6 +53,17 @@ func newStore(log *slog.Logger) *Store {
 
 // Use adds a part. All are added before anything else is done with the store.
 func (s *Store) Use(p Part) { s.parts = append(s.parts, p) }
+
+// used returns the parts that are used.
+func (s *Store) used() iter.Seq[Part] {
+	return func(yield func(Part) bool) {
+		for _, p := range s.parts {
+			if (p.IsUsed == nil || p.IsUsed()) && !yield(p) {
+				return
+			}
+		}
+	}
+}
 
 // Start begins to follow the store, and counts its parts in t, which may be nil. It does nothing
 // for a nil *Store.
@@ -65,7 +79,7 @@ func (s *Store) Start(t *telemetry.Telemetry) {
 		Labels:      []string{"part"}},
 		func(set func(value float64, labels ...string)) {
 			without := s.Status().Affected
-			for _, p := range s.parts {
+			for p := range s.used() {
 				used := 1.0
 				if _, ok := without[p.Name]; ok {
 					used = 0
@@ -119,7 +133,7 @@ func (s *Store) Status() Status {
 	status := Status{URL: s.URL(), Why: s.why, Since: s.since, Server: s.server,
 		Affected: map[string]string{}}
 	s.mu.Unlock()
-	for _, p := range s.parts {
+	for p := range s.used() {
 		if status.Why != nil || p.DoesWithout() {
 			status.Affected[p.Name] = p.Without
 		}
@@ -159,8 +173,8 @@ func (s *Store) follow(ctx context.Context) {
 				slog.String("eviction", evictionText(about)))
 		}
 		if about.Evicts() && about.Eviction != warned {
-			s.log.Warn("the store removes keys when it is full, and then forgets what was used, sessions "+
-				"and which calls were begun: set maxmemory-policy to noeviction", slog.String("store", status.URL),
+			s.log.Warn("the store removes keys when it is full, and then forgets what was used, sessions, "+
+				"which calls were begun and logins of users: set maxmemory-policy to noeviction", slog.String("store", status.URL),
 				slog.String("maxmemory-policy", about.Eviction))
 			warned = about.Eviction
 		}

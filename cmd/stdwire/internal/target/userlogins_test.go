@@ -213,7 +213,12 @@ type loginGateway struct {
 }
 
 func newLoginGateway(t *testing.T, store *login.Store) *loginGateway {
-	w := &loginGateway{t: t, p: newProvider(t), log: new(recorder), tokens: map[string]string{
+	return newLoginGatewayAt(t, newProvider(t), store)
+}
+
+// newLoginGatewayAt returns a gateway of a provider, which other gateways may use too.
+func newLoginGatewayAt(t *testing.T, p *provider, store *login.Store) *loginGateway {
+	w := &loginGateway{t: t, p: p, log: new(recorder), tokens: map[string]string{
 		"ada": "inbound-0123456789-of-ada", "bob": "inbound-9876543210-of-bob"}}
 	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	env := &config.Environment{Dir: t.TempDir(), Home: t.TempDir(), LookupEnv: os.LookupEnv,
@@ -492,7 +497,7 @@ func TestLoginRevoked(t *testing.T) {
 	}
 	other, err := login.Open(path, key)
 	assert.NilError(t, err)
-	all, err := other.All()
+	all, err := other.All(t.Context())
 	assert.NilError(t, err)
 	assert.Equal(t, len(all), 2)
 	assert.Equal(t, all[0].User, "https://as.example#ada")

@@ -92,6 +92,24 @@ func (w *HTTPFlags) stateKeyFlag(name, value, help string,
 	}}
 }
 
+// StateKeyFlags returns the flags for the state key alone.
+func (w *HTTPFlags) StateKeyFlags() []command.Flag {
+	return []command.Flag{
+		w.stateKeyFlag(StateKeyEnvFlag, "NAME",
+			"environment variable that holds the secret shared by several servers behind one address (default: a random one)",
+			func(name string) (string, []byte, error) {
+				return "the environment variable " + name, []byte(os.Getenv(name)), nil
+			}),
+		w.stateKeyFlag(StateKeyFileFlag, "FILE",
+			"a file with this secret, which others cannot read",
+			func(path string) (string, []byte, error) {
+				w.stateKeyFile = path
+				content, err := target.ReadSecret(path)
+				return path, bytes.TrimSpace(content), err
+			}),
+	}
+}
+
 // An HTTPServer serves MCP, and a catalog as an HTTP API.
 type HTTPServer struct {
 	*HTTPFlags
@@ -138,23 +156,13 @@ func (w *HTTPFlags) Flags() []command.Flag {
 				w.Address = value
 				return nil
 			}},
-		w.stateKeyFlag(StateKeyEnvFlag, "NAME",
-			"environment variable that holds the secret shared by several servers behind one address (default: a random one)",
-			func(name string) (string, []byte, error) {
-				return "the environment variable " + name, []byte(os.Getenv(name)), nil
-			}),
-		w.stateKeyFlag(StateKeyFileFlag, "FILE",
-			"a file with this secret, which others cannot read",
-			func(path string) (string, []byte, error) {
-				w.stateKeyFile = path
-				content, err := target.ReadSecret(path)
-				return path, bytes.TrimSpace(content), err
-			}),
+	}
+	flags = append(flags, w.StateKeyFlags()...)
+	flags = append(flags,
 		command.SwitchFlag(&w.noAuth, "--no-auth",
 			"serve --http without a token, to all users of this machine"),
 		command.SwitchFlag(&w.sse, "--http-sse",
-			"also serve the HTTP+SSE transport of 2024-11-05 at /mcp"),
-	}
+			"also serve the HTTP+SSE transport of 2024-11-05 at /mcp"))
 	return slices.Concat(flags, w.token.flags(), w.tls.flags(), w.oauth.flags(), w.card.flags(),
 		[]command.Flag{w.hosts.flag(), w.metrics.flag()})
 }

@@ -1,0 +1,393 @@
+package login
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	mathrand "math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/store"
+)
+
+const (
+	// storeTimeout is how long a shared store has for an answer.
+	storeTimeout = 2 * time.Second
+	// persistFor is how long it is tried again to store what cannot be got again.
+	persistFor   = 10 * time.Second
+	pollInterval = 100 * time.Millisecond
+	// lockTTL is how long others wait for a process that was killed while it renewed a login.
+	lockTTL = 15 * time.Second
+
+	// The names of users are in parts, because users who log in at the same time change them.
+	maxParts       = 64
+	maxUsersOfPart = 256
+)
+
+// errUnusable is matched by the errors of a shared store that cannot be used now.
+var errUnusable = errors.New("the store of the logins of users cannot be used now: " +
+	"try again in a moment")
+
+// A shared keeps logins in a store that gateways share. The rows of a user are a value, in the
+// form of a file, which is replaced by [store.Update]. A log says whose rows have changed. The
+// store knows no names, so the users whom it has are values too.
+type shared struct {
+	store store.Store
+	// changing is held for reading while rows are changed, so that followShared compares no older
+	// ones with what this process knows.
+	changing sync.RWMutex
+
+	// of followShared, which one goroutine calls
+	cursor store.Cursor
+	stale  map[string]bool // users whose rows have changed and could not be read yet
+
+	mu      sync.Mutex
+	failure error // of the last followShared
+	begun   []Key // logins that this process has not known before
+}
+
+// changes are the bounds of the log.
+var changes = store.LogBounds{Events: 1024, Bytes: 1 << 20, TTL: time.Hour}
+
+const changesKey = "logins changed"
+
+// NewShared returns logins that gateways with the same store and secret share.
+func NewShared(s store.Store, secret []byte) (*Store, error) {
+	logins := newStore("")
+	var err error
+	logins.seal, err = newSealer(secret)
+	logins.shared = &shared{store: s, cursor: store.Cursor{Store: s, Key: changesKey},
+		stale: map[string]bool{}}
+	logins.links = s
+	return logins, err
+}
+
+// Failure returns why a store that gateways share cannot be used now, as far as [Store.Follow]
+// knows, or nil.
+func (s *Store) Failure() error {
+	if s.shared == nil {
+		return nil
+	}
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	return s.shared.failure
+}
+
+// wait waits, and reports whether ctx has not ended before.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d/2 + mathrand.N(d/2))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// persist calls f, again and again for a time if a shared store cannot be used: what an
+// authorization server has granted once is lost otherwise. f may have had its effect before.
+func (s *Store) persist(f func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(s.closed, persistFor)
+	defer cancel()
+	for {
+		err := f(context.WithoutCancel(ctx))
+		if !errors.Is(err, errUnusable) || !wait(ctx, pollInterval) {
+			return err
+		}
+	}
+}
+
+// update is [store.Update] that says which errors are of the store: they match errUnusable.
+func update(ctx context.Context, s store.Store, key string,
+	edit func(data []byte) (changed []byte, ttl time.Duration, err error)) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	var own error
+	err := store.Update(ctx, s, key, func(data []byte) (changed []byte, ttl time.Duration,
+		err error) {
+		changed, ttl, own = edit(data)
+		return changed, ttl, own
+	})
+	if own != nil {
+		return own
+	}
+	return unusable(err)
+}
+
+// unusable makes an error of a store match errUnusable.
+func unusable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w (%w)", errUnusable, err)
+}
+
+func rowsKey(user string) string { return "logins of " + user }
+
+// read returns the rows of a user.
+func (s *shared) read(ctx context.Context, user string) (map[Key]*row, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	l, err := s.store.Holder(ctx, rowsKey(user))
+	if err != nil {
+		return nil, unusable(err)
+	}
+	return rowsOf(l.Data)
+}
+
+func rowsOf(data []byte) (map[Key]*row, error) {
+	if data == nil {
+		return map[Key]*row{}, nil
+	}
+	return parse(data)
+}
+
+// currentShared is [Store.current] of a shared store. From then on, Follow reports the end of the
+// login.
+func (s *Store) currentShared(ctx context.Context, k Key) (*row, error) {
+	if err := s.Failure(); err != nil {
+		return nil, err // every caller would wait for it
+	}
+	rows, err := s.shared.read(ctx, k.User)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.learn(k, rows[k])
+	return rows[k], nil
+}
+
+// learn makes a login known that is not. s.mu is held.
+func (s *Store) learn(k Key, r *row) {
+	if _, known := s.known[k]; known || r == nil || !time.Now().Before(r.Until) {
+		return
+	}
+	s.known[k] = r.span()
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	s.shared.begun = append(s.shared.begun, k)
+}
+
+// takeBegun returns the logins that this process has learnt of since the last call.
+func (s *Store) takeBegun() (begun []Key) {
+	if s.shared == nil {
+		return nil
+	}
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	begun, s.shared.begun = s.shared.begun, nil
+	return begun
+}
+
+// changeShared is [Store.change] of a shared store.
+func (s *Store) changeShared(ctx context.Context, k Key, edit func(map[Key]*row) error) error {
+	s.shared.changing.RLock()
+	defer s.shared.changing.RUnlock()
+	var before, now *row
+	err := update(ctx, s.shared.store, rowsKey(k.User), func(data []byte) ([]byte, time.Duration,
+		error) {
+		rows, err := rowsOf(data)
+		if err != nil {
+			return nil, 0, err
+		}
+		before = rows[k]
+		if err := edit(rows); err != nil {
+			return nil, 0, err
+		}
+		if now = rows[k]; len(rows) == 0 {
+			return nil, 0, nil
+		}
+		ttl := time.Millisecond
+		for _, r := range rows {
+			ttl = max(ttl, time.Until(r.Until))
+		}
+		text, err := encode(rows)
+		return text, ttl, err
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.note(k, before, now)
+	s.mu.Unlock()
+	limited, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	_, err = s.shared.store.Append(limited, changesKey, []byte(k.User), changes)
+	return unusable(err)
+}
+
+// list puts a user into the index, who has a login until a time. A user stays there a day longer
+// than he must, so that not every renewal changes it.
+func (s *shared) list(ctx context.Context, user string, until time.Time) error {
+	return update(ctx, s.store, partKey(partOf(user)), func(data []byte) ([]byte, time.Duration,
+		error) {
+		users, err := usersOf(data)
+		if err != nil {
+			return nil, 0, err
+		}
+		if users[user].After(until) {
+			return data, 0, nil
+		}
+		now := time.Now()
+		maps.DeleteFunc(users, func(_ string, until time.Time) bool { return now.After(until) })
+		if _, listed := users[user]; !listed && len(users) >= maxUsersOfPart {
+			return nil, 0, fmt.Errorf("there are logins of about %d users, which is the limit: "+
+				"the next ones expire in 90 days at most", maxParts*maxUsersOfPart)
+		}
+		users[user] = until.Add(24 * time.Hour).UTC().Truncate(time.Second)
+		text, err := json.Marshal(users)
+		return text, keepFor + 48*time.Hour, err
+	})
+}
+
+func partOf(user string) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(user))
+	return int(h.Sum32() % maxParts)
+}
+
+func partKey(part int) string { return fmt.Sprint("users with logins ", part) }
+
+func usersOf(data []byte) (users map[string]time.Time, err error) {
+	users = map[string]time.Time{}
+	if data != nil {
+		err = json.Unmarshal(data, &users)
+	}
+	return users, err
+}
+
+// all returns all logins that have not been forgotten.
+func (s *shared) all(ctx context.Context) (all []Login, err error) {
+	now := time.Now()
+	for part := range maxParts {
+		limited, cancel := context.WithTimeout(ctx, storeTimeout)
+		l, err := s.store.Holder(limited, partKey(part))
+		cancel()
+		if err != nil {
+			return nil, unusable(err)
+		}
+		users, err := usersOf(l.Data)
+		if err != nil {
+			return nil, err
+		}
+		for user := range users {
+			rows, err := s.read(ctx, user)
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range rows {
+				if now.Before(r.Until) {
+					all = append(all, r.Login)
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// followShared adds the logins of this process that are gone. What it cannot read now is read by
+// the next call.
+func (s *Store) followShared(ctx context.Context, gone map[Key]bool) (err error) {
+	defer func() {
+		s.shared.mu.Lock()
+		s.shared.failure = err
+		s.shared.mu.Unlock()
+	}()
+	limited, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	events, gap, err := s.shared.cursor.Next(limited)
+	if err != nil {
+		return unusable(err)
+	}
+	for _, e := range events {
+		s.shared.stale[string(e.Data)] = true
+	}
+	now := time.Now()
+	s.mu.Lock()
+	for k, span := range s.known {
+		if gap || !now.Before(span.until) {
+			s.shared.stale[k.User] = true
+		}
+	}
+	s.mu.Unlock()
+	for user := range s.shared.stale {
+		if err := s.compareUser(ctx, user, now, gone); err != nil {
+			return err
+		}
+		delete(s.shared.stale, user)
+	}
+	return nil
+}
+
+// compareUser compares the logins of a user that this process knows with those in the store.
+func (s *Store) compareUser(ctx context.Context, user string, now time.Time,
+	gone map[Key]bool) error {
+	s.shared.changing.Lock()
+	defer s.shared.changing.Unlock()
+	rows, err := s.shared.read(ctx, user)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range s.known {
+		if k.User != user {
+			continue
+		}
+		s.compare(k, rows[k], now, gone)
+		if _, known := s.known[k]; known {
+			s.known[k] = rows[k].span()
+		}
+	}
+	for k, r := range rows {
+		s.learn(k, r)
+	}
+	return nil
+}
+
+// lock prevents other gateways from renewing or revoking a login, until unlock is called or this
+// process no longer reaches the store. It waits until ctx ends.
+func (s *shared) lock(ctx context.Context, k Key) (unlock func(), err error) {
+	key, data := fmt.Sprintf("login lock %q %q %q", k.User, k.Client, k.Server), []byte(rand.Text())
+	for {
+		limited, cancel := context.WithTimeout(ctx, storeTimeout)
+		l, _, err := s.store.Acquire(limited, key, data, lockTTL)
+		cancel()
+		// also if the answer to an earlier attempt was lost
+		if err == nil && bytes.Equal(l.Data, data) {
+			return s.hold(key, l.Fence), nil
+		}
+		if !wait(ctx, pollInterval) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// hold keeps a lease until release is called.
+func (s *shared) hold(key string, fence int64) (release func()) {
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for wait(ctx, lockTTL/3) {
+			limited, cancel := context.WithTimeout(ctx, storeTimeout)
+			_, _ = s.store.Renew(limited, key, fence, lockTTL) // the next one may succeed
+			cancel()
+		}
+	}()
+	return func() {
+		stop()
+		<-ended
+		limited, cancel := context.WithTimeout(context.Background(), storeTimeout)
+		defer cancel()
+		_, _ = s.store.Release(limited, key, fence, 0) // or else it expires
+	}
+}

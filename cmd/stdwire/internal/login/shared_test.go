@@ -1,0 +1,205 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/client/auth"
+	"github.com/stdwire/stdwire/internal/redis/redistest"
+	"github.com/stdwire/stdwire/internal/store"
+)
+
+// eachStore runs a test with a store in memory and with one on a server.
+func eachStore(t *testing.T, f func(t *testing.T, s store.Store)) {
+	t.Run("memory", func(t *testing.T) { f(t, new(store.Memory)) })
+	t.Run("redis", func(t *testing.T) { f(t, onServer(t, redistest.Start(t))) })
+}
+
+func onServer(t *testing.T, server *redistest.Server) store.Store {
+	c := server.Client()
+	redistest.Available(t, c)
+	s, err := store.NewRedis(c, "test:", secret)
+	assert.NilError(t, err)
+	return s
+}
+
+func shares(t *testing.T, s store.Store) *Store {
+	t.Helper()
+	made, err := NewShared(s, secret)
+	assert.NilError(t, err)
+	return made
+}
+
+// What one gateway stores, the others have, and what one changes or deletes, the others notice.
+func TestShared(t *testing.T) {
+	eachStore(t, func(t *testing.T, s store.Store) {
+		here, there := shares(t, s), shares(t, s)
+		k := Key{"ada", "app", "up"}
+		gone := func(want map[Key]bool, begun ...Key) {
+			t.Helper()
+			got, err := here.follow(t.Context())
+			assert.NilError(t, err)
+			assert.DeepEqual(t, got, want)
+			assert.DeepEqual(t, here.takeBegun(), begun)
+		}
+		none := map[Key]bool{}
+		gone(none)
+		ofThere := &account{s: there, key: k, create: true}
+		assert.NilError(t, ofThere.Put(credentials("one")))
+		gone(none, k)
+		assert.Assert(t, has(t, here, k))
+		assert.Assert(t, !has(t, here, Key{"ada", "other", "up"}))
+		found, err := (&account{s: here, key: k}).Find("https://s.example/mcp?key=hidden")
+		assert.NilError(t, err)
+		assert.Equal(t, found[0].AccessToken, "one")
+		ofThere.create = false
+		assert.NilError(t, ofThere.Put(credentials("two")))
+		gone(none)
+		ofThere.create = true
+		assert.NilError(t, ofThere.Put(credentials("three")))
+		gone(map[Key]bool{k: true}, k)
+		assert.NilError(t, (&account{s: here, key: k}).Put(credentials("four")))
+		gone(none)
+		assert.NilError(t, ofThere.drop("three")) // which is not what is there
+		gone(none)
+		assert.NilError(t, ofThere.drop("four"))
+		gone(map[Key]bool{k: true})
+		assert.ErrorContains(t, (&account{s: here, key: k}).Put(credentials("five")), "revoked")
+
+		// what this process had asked for before others changed it
+		assert.NilError(t, ofThere.Put(credentials("six")))
+		assert.Assert(t, has(t, here, k))
+		unrevoked, err := there.Revoke(t.Context(), k, func() auth.Options {
+			return auth.Options{Name: "test"}
+		})
+		assert.NilError(t, err)
+		assert.Assert(t, unrevoked != nil, "there is no server")
+		gone(map[Key]bool{k: true}, k)
+		assert.Assert(t, !has(t, here, k))
+
+		for i := range 100 {
+			a := &account{s: here, key: Key{fmt.Sprint("user ", i%40), fmt.Sprint(i), "up"}, create: true}
+			assert.NilError(t, a.Put(credentials("t")))
+		}
+		all, err := there.All(t.Context())
+		assert.NilError(t, err)
+		assert.Equal(t, len(all), 100)
+		for i := range maxOfUser + 5 {
+			a := &account{s: here, key: Key{"bob", fmt.Sprint(i), "up"}, create: true}
+			assert.NilError(t, a.Put(credentials("t")))
+		}
+		all, err = there.All(t.Context())
+		assert.NilError(t, err)
+		assert.Equal(t, len(all), 100+maxOfUser)
+
+		other, err := NewShared(s, []byte(strings.Repeat("x", MinKey)))
+		assert.NilError(t, err)
+		_, err = other.find(t.Context(), Key{"bob", fmt.Sprint(maxOfUser), "up"})
+		assert.ErrorIs(t, err, ErrKey)
+	})
+}
+
+// Of gateways that renew a login at the same time, one does, and the others use what it got. Of
+// changes at the same time none is lost.
+func TestSharedRenewal(t *testing.T) {
+	eachStore(t, func(t *testing.T, s store.Store) {
+		k := Key{"ada", "", "up"}
+		const n = 6
+		var gateways [n]*Store
+		for i := range gateways {
+			gateways[i] = shares(t, s)
+		}
+		assert.NilError(t, (&account{s: gateways[0], key: k, create: true}).Put(credentials("0")))
+		var holders, renewals atomic.Int64
+		var all sync.WaitGroup
+		for i, g := range gateways {
+			all.Go(func() {
+				a := &account{s: g, key: k}
+				unlock, err := a.Lock(t.Context(), auth.Key{})
+				if !assert.Check(t, err) {
+					return
+				}
+				defer unlock()
+				assert.Check(t, cmp.Equal(holders.Add(1), int64(1)))
+				defer holders.Add(-1)
+				found, err := a.Find("https://s.example/mcp?key=hidden")
+				if assert.Check(t, err) && found[0].AccessToken == "0" {
+					renewals.Add(1)
+					assert.Check(t, a.Put(credentials("1")))
+				}
+			})
+			all.Go(func() {
+				a := &account{s: g, key: Key{"ada", fmt.Sprint(i), "other"}, create: true}
+				assert.Check(t, a.Put(credentials("t")))
+			})
+		}
+		all.Wait()
+		assert.Equal(t, renewals.Load(), int64(1))
+		logins, err := gateways[0].All(t.Context())
+		assert.NilError(t, err)
+		assert.Equal(t, len(logins), n+1)
+
+		unlock, err := gateways[0].lock(t.Context(), k)
+		assert.NilError(t, err)
+		ended, cancel := context.WithCancelCause(t.Context())
+		cancel(errors.New("he left"))
+		_, err = gateways[1].lock(ended, k)
+		assert.ErrorContains(t, err, "he left")
+		unlock()
+		unlock, err = gateways[1].lock(t.Context(), k)
+		assert.NilError(t, err)
+		unlock()
+	})
+}
+
+// While the store is down nobody has a login, which is an error that says to try again, and not that
+// nobody has logged in; what was granted meanwhile is stored when it is back. An empty store has
+// none.
+func TestStoreOfLoginsDown(t *testing.T) {
+	server := redistest.Start(t)
+	s := shares(t, onServer(t, server))
+	l := New(s, discard)
+	defer l.Close()
+	l.SetBase("https://gw.example")
+	k := Key{"ada", "", "up"}
+	a := &account{s: s, key: k, create: true}
+	assert.NilError(t, a.Put(credentials("one")))
+	server.Kill()
+	_, err := s.has(t.Context(), k)
+	assert.ErrorIs(t, err, errUnusable)
+	_, err = s.follow(t.Context())
+	assert.ErrorIs(t, err, errUnusable)
+	assert.ErrorIs(t, s.Failure(), errUnusable)
+	_, err = l.link(t.Context(), k, "app", nil)
+	assert.ErrorIs(t, err, errUnusable)
+	stored := make(chan error, 1)
+	go func() { stored <- a.Put(credentials("two")) }()
+	server.Restart()
+	assert.NilError(t, <-stored)
+	for end := time.Now().Add(time.Minute); s.Failure() != nil; {
+		_, err = s.follow(t.Context())
+		assert.Assert(t, time.Now().Before(end), "%v", err)
+	}
+	c, err := s.find(t.Context(), k)
+	assert.NilError(t, err)
+	assert.Equal(t, c.AccessToken, "two")
+	server.Kill()
+	server.Restart()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		gone, _ := s.follow(t.Context())
+		if gone[k] {
+			break
+		}
+		assert.Assert(t, time.Now().Before(end), "the login is still known")
+	}
+	assert.Assert(t, !has(t, s, k))
+}

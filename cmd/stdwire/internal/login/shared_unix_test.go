@@ -1,0 +1,35 @@
+//go:build unix
+
+package login
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/redis/redistest"
+)
+
+// A store that does not answer holds up one request, and the others only until that is known; when
+// it answers again, the logins are there.
+func TestStoppedStoreOfLogins(t *testing.T) {
+	server := redistest.Start(t)
+	s := shares(t, onServer(t, server))
+	k := Key{"ada", "", "up"}
+	assert.NilError(t, (&account{s: s, key: k, create: true}).Put(credentials("one")))
+	assert.NilError(t, syscall.Kill(server.Pid(), syscall.SIGSTOP))
+	_, err := s.follow(t.Context())
+	assert.ErrorIs(t, err, errUnusable)
+	for range 1000 { // would take half an hour
+		_, err = s.has(t.Context(), k)
+		assert.ErrorIs(t, err, errUnusable)
+	}
+	assert.NilError(t, syscall.Kill(server.Pid(), syscall.SIGCONT))
+	for end := time.Now().Add(time.Minute); s.Failure() != nil; {
+		_, err = s.follow(t.Context())
+		assert.Assert(t, time.Now().Before(end), "%v", err)
+	}
+	assert.Assert(t, has(t, s, k))
+}

@@ -1,0 +1,45 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"time"
+)
+
+// Update replaces a value by what edit makes of it. The value is the data of a lease, so that
+// nobody can have changed it meanwhile: edit is called again with what somebody else has stored.
+// There is no value while data is nil, and none any more if edit returns nil. If edit returns an
+// error, that is the one of Update, and nothing changes, as also if it returns the same value, the
+// time to live of which then stays.
+//
+// After an error that matches [redis.ErrUnknown], the value may have been replaced.
+func Update(ctx context.Context, s Store, key string,
+	edit func(data []byte) (changed []byte, ttl time.Duration, err error)) error {
+	for {
+		now, err := s.Holder(ctx, key)
+		if err != nil {
+			return err
+		}
+		changed, ttl, err := edit(bytes.Clone(now.Data))
+		if err != nil {
+			return err
+		}
+		var done bool
+		switch {
+		case bytes.Equal(changed, now.Data) && (changed == nil) == (now.Data == nil):
+			return nil
+		case now.Data == nil:
+			_, done, err = s.Acquire(ctx, key, changed, ttl)
+		case changed == nil:
+			done, err = s.Release(ctx, key, now.Fence, 0)
+		default:
+			_, done, err = s.Replace(ctx, key, now.Fence, changed, ttl)
+		}
+		if err == nil && !done {
+			err = ctx.Err() // if it has not ended, somebody else was first
+		}
+		if err != nil || done {
+			return err
+		}
+	}
+}
