@@ -525,6 +525,9 @@ var layers = []struct {
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/term",
 	}},
+	{"cmd/stdwire/internal/decision", []string{
+		"internal/pin", "internal/redis/redistest", "internal/store", "rpc/mcp",
+	}},
 	{"cmd/stdwire/internal/serve", []string{
 		"internal/jsonedit", "internal/policy", "cmd/stdwire/internal/access",
 		"cmd/stdwire/internal/credential", "cmd/stdwire/internal/login", "internal/httpdeadline", "internal/printable",
@@ -542,6 +545,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/transport", "cmd/stdwire/internal/messagewatch",
 		"cmd/stdwire/internal/rates", "cmd/stdwire/internal/sharedstore", "server/auth",
 		"server/streamable",
+		"cmd/stdwire/internal/rates", "cmd/stdwire/internal/sharedstore",
+		"cmd/stdwire/internal/decision", "server/streamable",
 	}},
 	{"cmd/stdwire/internal/control", []string{
 		"internal/printable", "cmd/stdwire/internal/hosts", "internal/near", "rpc/mcp", "client", "client/host/config",

@@ -96,6 +96,30 @@ func (f *File) Compare(s Server, kind mcp.Kind, definitions []json.RawMessage) (
 	return c.report, err
 }
 
+// Pinned returns a pinned definition of a server, of which only ID and Source matter, with the
+// identity with which it was pinned. If there is none, the error matches [ErrNotFound].
+func (f *File) Pinned(s Server, kind mcp.Kind, name string) (of Server, definition json.RawMessage,
+	err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	content, err := f.read()
+	if err != nil {
+		return of, nil, err
+	}
+	sp := content.Servers[s.key()]
+	if sp == nil {
+		sp = content.Servers[s.ID]
+	}
+	if sp != nil {
+		if e, ok := (*sp.ofKind(kind))[name]; ok {
+			s.Name, s.Capabilities = sp.Name, sp.Capabilities
+			return s, e.Definition, nil
+		}
+	}
+	return of, nil, fmt.Errorf("the pin of the %s %.100q of the server %q: %w", kind, name, s.ID,
+		ErrNotFound)
+}
+
 // A comparison is the report on definitions, with the data from which it was made.
 type comparison struct {
 	contents     *contents

@@ -15,7 +15,8 @@ func enableCommand() command.Command {
 		"enable servers of a running gateway", "is enabled",
 		`Offers servers that stdwire stop, stdwire disable or the configuration disabled: those that are
 named, and those of a profile. A server whose lists are known is started by its next call, and is
-stopped until then. This lasts until the gateway ends.`)
+stopped until then. This lasts until the gateway ends. Gateways that share a store do so together:
+see stdwire help store.`)
 }
 
 // disableCommand returns the command stdwire disable.
@@ -24,8 +25,8 @@ func disableCommand() command.Command {
 		"disable servers of a running gateway", "is disabled",
 		`Stops the servers that are named, and those of a profile. Their running calls fail, and
 clients are told that the tools have changed. This lasts until stdwire enable or the end of
-the gateway, even if the configuration changes. To disable a server for longer, write
-"disabled": true into the configuration.`)
+the gateway, even if the configuration changes; of gateways that share a store, all do, until
+stdwire enable. To disable a server for longer, write "disabled": true into the configuration.`)
 }
 
 // restartCommand returns the command stdwire restart.

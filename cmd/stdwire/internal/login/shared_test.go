@@ -161,9 +161,9 @@ func TestSharedRenewal(t *testing.T) {
 	})
 }
 
-// While the store is down nobody has a login, which is an error that says to try again, and not that
-// nobody has logged in; what was granted meanwhile is stored when it is back. An empty store has
-// none.
+// While the store is down nobody has a login, which is an error that says to try again, and not
+// that nobody has logged in; what was granted meanwhile is stored when it is back. An empty store
+// has none.
 func TestStoreOfLoginsDown(t *testing.T) {
 	server := redistest.Start(t)
 	s := shares(t, onServer(t, server))

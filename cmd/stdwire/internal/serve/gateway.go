@@ -8,6 +8,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/decision"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/hook"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/login"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/messagewatch"
@@ -50,9 +51,10 @@ type Gateway struct {
 	// Logins are those of the users; nil if none can log in. Start and Close are the Reloader's.
 	Logins *login.Logins
 
-	store *sharedstore.Store // may be nil
-	views *toolViews
-	above string // set by Start: the value of [aboveVariable] for the servers
+	store     *sharedstore.Store  // may be nil
+	decisions *decision.Decisions // of the gateways with the store; may be nil
+	views     *toolViews
+	above     string // set by Start: the value of [aboveVariable] for the servers
 }
 
 // limit applies the limits to the options of the server.
@@ -138,6 +140,7 @@ func (g Gateway) Start() (*Reloader, error) {
 		g.Log.Warn("nothing is offered of other servers: " + target.NothingConfigured)
 	}
 	g.Rules.SetGateway(st.Gateway)
+	st.recallDecisions()
 	st.apply(c, rules, Acceptance{All: true})
 	return st, nil
 }

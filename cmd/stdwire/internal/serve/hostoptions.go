@@ -18,8 +18,9 @@ import (
 
 // hostOptions returns the options of the operations that manage servers, for clients.
 func (st *Reloader) hostOptions() ops.Options {
-	return ops.Options{Manager: st.Gateway.Manager(), Tools: st.Gateway.Tools,
-		ToolBytes: st.g.Server.Integration().ToolBytes, Unlisted: st.Gateway.Unlisted,
+	return ops.Options{Manager: st.Gateway.Manager(), Switched: st.switched,
+		Tools: st.Gateway.Tools, ToolBytes: st.g.Server.Integration().ToolBytes,
+		Unlisted: st.Gateway.Unlisted,
 		Withheld: func() map[string][]ops.WithheldItem { return st.withheld(false) },
 		Profile:  st.profile, About: st.About, Logger: st.log}
 }
@@ -40,8 +41,12 @@ func (st *Reloader) operatorOptions() ops.Options {
 				Identity: r.Identity}, err
 		}
 		operations.AcceptPin = func(in ops.AcceptedPin) error {
-			return st.Gateway.AcceptPin(in.Server, in.Kind, in.Name,
+			err := st.Gateway.AcceptPin(in.Server, in.Kind, in.Name,
 				gateway.PinReview{Now: json.RawMessage(in.Now), Identity: in.Identity})
+			if err == nil {
+				st.shareAccepted(in.Server, in.Kind, in.Name)
+			}
+			return err
 		}
 	}
 	return operations

@@ -41,6 +41,7 @@ type Reloader struct {
 	dir     string          // the working directory of the configuration
 	store   *config.Store   // of trusted definitions
 	pinFile string          // "" if pins are off
+	shared  followed        // what operators of other gateways have decided
 	audit   *auditfile.File // nil if there is no audit log
 	hooks   *hook.Hooks     // nil: none is started
 	started time.Time
@@ -103,11 +104,19 @@ func (st *Reloader) start(ctx context.Context, starting *startup, announce func(
 			_ = st.Reload(ctx, Acceptance{All: asked && !rotated}) // it has reported the error
 		})
 	})
+	if st.g.decisions != nil {
+		st.wg.Go(func() { st.g.decisions.Follow(ctx, st.applyDecisions) })
+	}
 	if st.pinFile != "" {
 		file := func() []string { return []string{st.pinFile} }
 		pins := &filewatch.Watcher{Files: filewatch.At(file),
 			Limit: pin.MaxFile}
-		st.wg.Go(func() { pins.Run(ctx, nil, func(bool) { st.Gateway.Recheck() }) })
+		st.wg.Go(func() {
+			pins.Run(ctx, nil, func(bool) {
+				st.shareAcceptedInFile()
+				st.Gateway.Recheck()
+			})
+		})
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/decision"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/messagewatch"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/rates"
@@ -208,6 +209,12 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 			}
 			options.Dispatch.Interceptors = append(options.Dispatch.Interceptors,
 				g.Rates.Operations(own.Catalog))
+		}
+		if g.store != nil {
+			g.decisions = decision.New(g.store, lograte.Logger(log))
+			g.store.Use(sharedstore.Part{Name: "decisions",
+				DoesWithout: func() bool { return g.decisions.Failure() != nil },
+				Without:     "servers that are disabled and definitions that are accepted elsewhere are followed when it can be used"})
 		}
 		if f.http.Address != "" {
 			if g.Logins, err = f.gateway.newLogins(g.store, f.http.StateKey, log); err != nil {

@@ -52,7 +52,25 @@ type Options struct {
 	Review    func(Withheld) (Review, error)
 	AcceptPin func(AcceptedPin) error
 
+	// Switched is called after a server was disabled or enabled; nil calls nothing.
+	Switched func(id string, disabled bool)
+
 	Logger *slog.Logger // logs who has changed something; nil logs nothing
+}
+
+// switches returns a function that disables or enables a server.
+func (o *Options) switches(disabled bool) func(id string) error {
+	do := o.Manager.Enable
+	if disabled {
+		do = o.Manager.Disable
+	}
+	return func(id string) error {
+		err := do(id)
+		if err == nil && o.Switched != nil {
+			o.Switched(id, disabled)
+		}
+		return err
+	}
 }
 
 // A ServerOrProfile names a server, or the servers of a profile.
@@ -79,13 +97,13 @@ func Register(c *dispatch.Catalog, o Options) error {
 		"Enable a server, or the servers of a profile, after host.disable."
 	add(&r, spec, func(ctx context.Context, in ServerOrProfile) (Statuses,
 		error) {
-		return o.apply(ctx, in, "enabled", o.Manager.Enable)
+		return o.apply(ctx, in, "enabled", o.switches(false))
 	})
 	spec.Name, spec.Summary = "host.disable",
 		"Stop a server, or the servers of a profile, and withdraw what they offer, until host.enable. Calls in progress fail."
 	add(&r, spec, func(ctx context.Context, in ServerOrProfile) (Statuses,
 		error) {
-		return o.apply(ctx, in, "disabled", o.Manager.Disable)
+		return o.apply(ctx, in, "disabled", o.switches(true))
 	})
 	spec.Name, spec.Summary = "host.restart",
 		"Stop a server and start it again. Calls in progress fail."
