@@ -199,6 +199,7 @@ var apart = map[string]string{
 	"server.Integration.NewSharedConn":            "server.Link",
 	"server.Server.Serve":                         "rpc.Options.Framing",
 	"server.Options.Hooks":                        "rpc.Hooks",
+	"client/host/gateway.Options.Results":         "its methods are here",
 	"server.TaskOptions.Store":                    "server.TaskStore",
 	"server/streamable.Options.Principal":         "Authorize is made of it",
 	"server/auth.IntrospectionOptions.Client":     "called by Verify, on the goroutine of net/http",

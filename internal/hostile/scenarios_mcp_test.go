@@ -3,6 +3,7 @@ package hostile
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -54,6 +55,19 @@ func (s store) List(ctx context.Context, owner, after string, most int) ([]*serv
 func (s store) Delete(ctx context.Context, id string) error {
 	s.enter("server.TaskStore.Delete")
 	return s.TaskStore.Delete(ctx, id)
+}
+
+// results is a store of large results that misbehaves.
+type results struct{ enter func(string) }
+
+func (r results) Put(context.Context, string, string, []byte, []byte) error {
+	r.enter("client/host/gateway.ResultStore.Put")
+	return nil
+}
+
+func (r results) Get(context.Context, string, string) (result, about []byte, err error) {
+	r.enter("client/host/gateway.ResultStore.Get")
+	return nil, nil, nil
 }
 
 // A link is a way to a client that misbehaves.
@@ -718,13 +732,19 @@ func gatewayScenario(run *scenarioRun) {
 			run.enter("client/host/gateway.Options.MaxResultText")
 			return 0
 		},
-		Logger: run.logger("client/host/gateway.Options.Logger"),
+		Results: results{run.enter},
+		Logger:  run.logger("client/host/gateway.Options.Logger"),
 	}.New(front)
-	run.must(g.Add(gateway.Upstream{Server: host.Server{ID: "up",
-		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			_, conn := upstream(run)
-			return o.Connect(ctx, client.Stream(conn))
-		}}}))
+	run.must(g.Add(gateway.Upstream{MaxResultText: map[string]int{"*": 2000},
+		Server: host.Server{ID: "up",
+			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+				s, conn := upstream(run)
+				run.must(s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "long"},
+					Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+						return text(strings.Repeat("long\n", 2000)), nil
+					}}))
+				return o.Connect(ctx, client.Stream(conn))
+			}}}))
 	g.Settle(run.ctx)
 	here, there := net.Pipe()
 	go func() { _ = front.Serve(run.ctx, there) }()
@@ -734,6 +754,10 @@ func gatewayScenario(run *scenarioRun) {
 		_, _ = c.CallTool(run.ctx, "up__plain", nil)
 		run.wait(written)
 	}
+	own(func() {
+		_, _ = c.CallTool(run.ctx, "up__long", nil)
+		_, _ = c.CallTool(run.ctx, "read_result", map[string]string{"id": rand.Text()})
+	})
 	run.must(g.Add(gateway.Upstream{
 		User: func(context.Context) (string, any, error) {
 			run.enter("client/host/gateway.Upstream.User")

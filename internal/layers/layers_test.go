@@ -229,8 +229,8 @@ var layers = []struct {
 		"internal/userfile"}},
 	{"client/host/gateway/internal/resultcache", []string{"internal/jsondiff", "internal/jsonscan",
 		"internal/quota", "rpc/mcp"}},
-	{"client/host/gateway/internal/largeresult", []string{"internal/jsonscan", "dispatch",
-		"dispatch/schema", "rpc/mcp", "server", "client/host/gateway/internal/preview",
+	{"client/host/gateway/internal/largeresult", []string{"internal/contain", "internal/jsonscan",
+		"rpc", "dispatch", "dispatch/schema", "rpc/mcp", "server", "client/host/gateway/internal/preview",
 		"client/host/gateway/internal/spill"}},
 	{"client/host/gateway",
 		[]string{
@@ -525,6 +525,9 @@ var layers = []struct {
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/term",
 	}},
+	{"cmd/stdwire/internal/resultstore", []string{
+		"internal/redis/redistest", "internal/store",
+	}},
 	{"cmd/stdwire/internal/decision", []string{
 		"internal/pin", "internal/redis/redistest", "internal/store", "rpc/mcp",
 	}},
@@ -546,7 +549,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/rates", "cmd/stdwire/internal/sharedstore", "server/auth",
 		"server/streamable",
 		"cmd/stdwire/internal/rates", "cmd/stdwire/internal/sharedstore",
-		"cmd/stdwire/internal/decision", "server/streamable",
+		"cmd/stdwire/internal/decision", "cmd/stdwire/internal/resultstore", "server/streamable",
 	}},
 	{"cmd/stdwire/internal/control", []string{
 		"internal/printable", "cmd/stdwire/internal/hosts", "internal/near", "rpc/mcp", "client", "client/host/config",

@@ -102,9 +102,10 @@
 // "stdwire/preview", which the tool's outputSchema is offered with.
 //
 // The gateway keeps the whole result for the principal, in memory or, with Options.ResultDir, in an
-// encrypted file. A new result replaces the oldest ones of the same principal if necessary. The
-// client reads on with the tool read_result, which the gateway offers while results may be
-// shortened, or by the link to a resource in the preview, with a range in its query:
+// encrypted file, and in Options.Results where other gateways read it, too. A new result replaces
+// the oldest ones of the same principal if necessary. The client reads on with the tool
+// read_result, which the gateway offers while results may be shortened, or by the link to a
+// resource in the preview, with a range in its query:
 //
 //	read_result {"id":"…","pointer":"/structuredContent/rows","offset":200,"limit":100}
 //	stdwire-result://…?pointer=/structuredContent/rows&offset=200&limit=100

@@ -61,7 +61,7 @@ func (o Options) New(s *server.Server) *Gateway {
 	g := &Gateway{o: o, upstreams: make(map[string]*upstreamServer), names: nametable.New()}
 	g.cached = resultcache.NewPool()
 	g.userLists = quota.NewPool(maxUserLists)
-	g.results = largeresult.New(o.ResultDir, o.Logger)
+	g.results = largeresult.New(o.ResultDir, o.Results, o.Logger)
 	g.interceptors = dispatch.Chain(o.Interceptors)
 	g.manager = host.NewManager(g.stateChanged)
 	g.sessions = sessions.New(func(name string) {

@@ -8,6 +8,18 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
+// A ResultStore keeps large results that several gateways read. Its methods must be safe for
+// concurrent use; calls wait for them. A panic becomes an error.
+type ResultStore interface {
+	// Put keeps a result of a principal, and what the gateway knows about it. The id cannot be
+	// guessed. Put must not modify the result nor retain it. After an error only the gateway that
+	// has made the result can read it.
+	Put(ctx context.Context, principal, id string, result, about []byte) error
+	// Get returns what Put has kept for the principal with the id, or nil if it is not kept any
+	// more, or for another one.
+	Get(ctx context.Context, principal, id string) (result, about []byte, err error)
+}
+
 // Options are the settings of a [Gateway]. The zero value is ready for use.
 type Options struct {
 	// MaxName limits the length of the public names of tools and prompts; 0 is
@@ -54,6 +66,8 @@ type Options struct {
 	// ResultDir, if set, is a directory in which the gateway keeps large results, encrypted, when
 	// there is no room in memory. Several gateways may share it.
 	ResultDir string
+	// Results, if set, also keeps large results where other gateways read them.
+	Results ResultStore
 	// Catalog, if set, receives the tools as operations, for a command line or an HTTP API: see
 	// Operations in the package comment. [Gateway.AwaitOperation] is for its dispatcher. It must
 	// not be the catalog of the gateway's own server, which already has the tools.

@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/rates"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/resultstore"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/sharedstore"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -51,10 +52,13 @@ type Gateway struct {
 	// Logins are those of the users; nil if none can log in. Start and Close are the Reloader's.
 	Logins *login.Logins
 
-	store     *sharedstore.Store  // may be nil
-	decisions *decision.Decisions // of the gateways with the store; may be nil
-	views     *toolViews
-	above     string // set by Start: the value of [aboveVariable] for the servers
+	// These are of the gateways that share a store, and nil without one.
+	store     *sharedstore.Store
+	decisions *decision.Decisions
+	results   *resultstore.Store
+
+	views *toolViews
+	above string // set by Start: the value of [aboveVariable] for the servers
 }
 
 // limit applies the limits to the options of the server.
@@ -150,6 +154,9 @@ func (g *Gateway) options() (o gateway.Options, err error) {
 	o = gateway.Options{Logger: g.Log, NoPrefix: g.noPrefix, NoDescriptionPrefix: g.noDescPrefix,
 		PinsWarn: g.Pins == "warn", AuditValues: g.auditValues, Catalog: g.Operations,
 		CacheDir: target.RememberDir(), ResultDir: target.ResultDir()}
+	if g.results != nil {
+		o.Results = g.results
+	}
 	if g.fitResults {
 		o.MaxResultText = maxResultText
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/messagewatch"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/rates"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/resultstore"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/sharedstore"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -126,6 +127,10 @@ type serveFlags struct {
 	observed observe.Flags
 }
 
+// resultLifetime is how long large results are kept for other gateways, as by the one that has made
+// them.
+const resultLifetime = time.Hour
+
 // settleTimeout is how long the first lists wait for the servers of a gateway. Tools of servers
 // that start later are announced by list_changed, which some clients ignore.
 const settleTimeout = 5 * time.Second
@@ -215,6 +220,9 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 			g.store.Use(sharedstore.Part{Name: "decisions",
 				DoesWithout: func() bool { return g.decisions.Failure() != nil },
 				Without:     "servers that are disabled and definitions that are accepted elsewhere are followed when it can be used"})
+			g.results = resultstore.New(g.store, resultLifetime, lograte.Logger(log))
+			g.store.Use(sharedstore.Part{Name: "results", DoesWithout: g.results.DoesWithout,
+				Without: "large results can be read only at the gateway that has made them"})
 		}
 		if f.http.Address != "" {
 			if g.Logins, err = f.gateway.newLogins(g.store, f.http.StateKey, log); err != nil {

@@ -5,6 +5,7 @@ package largeresult
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/gateway/internal/preview"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/spill"
-	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -52,8 +52,9 @@ const (
 // Results shortens results, and keeps whole ones for their callers. All methods are safe for
 // concurrent use.
 type Results struct {
-	store *spill.Store
-	input func() *schema.Schema
+	store  *spill.Store
+	shared Shared // nil: other gateways read none
+	input  func() *schema.Schema
 
 	mu        sync.Mutex
 	offeredAt map[*server.Server]bool
@@ -62,8 +63,8 @@ type Results struct {
 
 // about is what is known about a result that is kept.
 type about struct {
-	pointer string // of what the preview has shortened most
-	limit   int    // characters that its reader takes
+	Pointer string `json:"pointer"` // of what the preview has shortened most
+	Limit   int    `json:"limit"`   // characters that its reader takes
 }
 
 // A lastView is the view that was read last, because a large value is usually read in order.
@@ -73,9 +74,9 @@ type lastView struct {
 }
 
 // New returns an empty store of results. dir, if set, is a directory for those for which there is
-// no room in memory.
-func New(dir string, log *slog.Logger) *Results {
-	return &Results{store: spill.Options{Dir: dir, Logger: log}.New(),
+// no room in memory. shared keeps those that other gateways read, too; it may be nil.
+func New(dir string, shared Shared, log *slog.Logger) *Results {
+	return &Results{shared: shared, store: spill.Options{Dir: dir, Logger: log}.New(),
 		offeredAt: make(map[*server.Server]bool),
 		input:     sync.OnceValue(func() *schema.Schema { return schema.MustCompile(inputSchema) })}
 }
@@ -131,8 +132,7 @@ func (r *Results) Fit(ctx context.Context, result json.RawMessage, limit int,
 		from.URI = scheme + id
 	}
 	short, largest, err := preview.Of(result, limit, output, from)
-	if err == nil && !r.store.Put(id, dispatch.PrincipalFrom(ctx), result,
-		about{largest.Pointer, limit}) {
+	if err == nil && !r.keep(ctx, id, result, about{largest.Pointer, limit}) {
 		short, _, err = preview.Of(result, limit, output, preview.Source{})
 	}
 	if err != nil {
@@ -163,10 +163,7 @@ func (r *Results) useTool(ctx context.Context, _ string,
 	var read *preview.Range
 	if err == nil {
 		var kept spill.Result
-		var known bool
-		if kept, known = r.store.Get(dispatch.PrincipalFrom(ctx), q.ID); !known {
-			err = errUnknown
-		} else {
+		if kept, err = r.find(ctx, q.ID); err == nil {
 			read, err = r.read(kept, q)
 		}
 	}
@@ -187,7 +184,7 @@ const maxCuts = 3
 // read reads a range of a result.
 func (r *Results) read(kept spill.Result, q query) (*preview.Range, error) {
 	about := kept.About.(about)
-	pointer := about.pointer
+	pointer := about.Pointer
 	if q.Pointer != nil {
 		pointer = *q.Pointer
 	}
@@ -210,7 +207,7 @@ func (r *Results) read(kept spill.Result, q query) (*preview.Range, error) {
 		r.last = lastView{q.ID, view}
 		r.mu.Unlock()
 	}
-	read, err := view.Read(q.Offset, q.Limit, max(about.limit-headerSize, headerSize))
+	read, err := view.Read(q.Offset, q.Limit, max(about.Limit-headerSize, headerSize))
 	if err == nil && len(read.Cuts) > maxCuts {
 		read.Cuts = read.Cuts[:maxCuts]
 	}
@@ -222,9 +219,15 @@ func (r *Results) useTemplate(ctx context.Context, uri string, _ json.RawMessage
 	error) {
 	rest, ok := strings.CutPrefix(uri, scheme)
 	id, ranges, hasRange := strings.Cut(rest, "?")
-	kept, known := r.store.Get(dispatch.PrincipalFrom(ctx), id)
-	if !ok || !known {
+	if !ok {
 		return nil, server.ResourceNotFound(uri)
+	}
+	kept, err := r.find(ctx, id)
+	switch {
+	case errors.Is(err, errUnknown):
+		return nil, server.ResourceNotFound(uri)
+	case err != nil:
+		return nil, err
 	}
 	contents := mcp.ResourceContents{URI: uri, MIMEType: "application/json"}
 	if !hasRange {

@@ -76,9 +76,9 @@ func newPool(total, usual int64) *quota.Pool {
 	return quota.NewPool(total)
 }
 
-// Put keeps a result of a principal with a new ID, and what the caller knows about it. The caller
-// must not modify the result. Put reports false if the result is not kept: it is larger than the
-// principal's share, or cannot be written.
+// Put keeps a result of a principal with an ID, which is new or that of the same result, and what
+// the caller knows about it. The caller must not modify the result. Put reports false if the result
+// is not kept: it is larger than the principal's share, or cannot be written.
 func (s *Store) Put(id, principal string, result []byte, about any) bool {
 	e := &entry{id: id, principal: principal, about: about, size: int64(len(result)),
 		expires: time.Now().Add(Lifetime)}
@@ -138,8 +138,12 @@ func (s *Store) reserve(e *entry) *quota.Pool {
 	}
 }
 
-// add makes an entry available. The caller holds mu.
+// add makes an entry available, unless one with its ID is. The caller holds mu.
 func (s *Store) add(e *entry) {
+	if s.entries[e.id] != nil {
+		s.giveBack(e)
+		return
+	}
 	s.entries[e.id] = s.order.PushBack(e)
 	if s.timer == nil {
 		s.timer = time.AfterFunc(time.Until(e.expires), s.expire)
@@ -213,6 +217,11 @@ func (s *Store) Get(principal, id string) (r Result, ok bool) {
 		return Result{}, false
 	}
 	return Result{e.about, s, e}, true
+}
+
+// Unkept returns a result that no store keeps.
+func Unkept(result []byte, about any) Result {
+	return Result{About: about, entry: &entry{result: result}}
 }
 
 // Read returns the result as it was passed to Put; the caller must not modify it. ok is false if
