@@ -256,8 +256,22 @@ func TestServeSharedLogins(t *testing.T) {
 		t.Cleanup(func() { _ = c.Close() })
 		clients[i] = c
 	}
+	tools := func() (names string) {
+		for tool, err := range clients[1].Tools(ctx) {
+			assert.NilError(t, err)
+			names += " " + tool.Name
+		}
+		return names
+	}
+	assert.Check(t, cmp.Contains(tools(), "up__login"))
 	link := regexp.MustCompile(`http://\S+/oauth/start/\w+`)
 	logInAt(t, link.FindString(call(clients[0])))
+	waitFor(t, func() string {
+		if names := tools(); !strings.Contains(names, "up__echo") {
+			return "the other gateway does not know that he has logged in:" + names
+		}
+		return ""
+	})
 	for _, c := range clients {
 		assert.Check(t, cmp.Contains(call(c), "hello"))
 	}

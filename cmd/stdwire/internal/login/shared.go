@@ -49,7 +49,10 @@ type shared struct {
 
 	mu      sync.Mutex
 	failure error // of the last followShared
-	begun   []Key // logins that this process has not known before
+	// missed are users of whom this process has seen that they have not logged in, and begun those
+	// of them who have.
+	missed map[Key]bool
+	begun  []Key
 }
 
 // changes are the bounds of the log.
@@ -63,7 +66,7 @@ func NewShared(s store.Store, secret []byte) (*Store, error) {
 	var err error
 	logins.seal, err = newSealer(secret)
 	logins.shared = &shared{store: s, cursor: store.Cursor{Store: s, Key: changesKey},
-		stale: map[string]bool{}}
+		stale: map[string]bool{}, missed: map[Key]bool{}}
 	logins.links = s
 	return logins, err
 }
@@ -159,10 +162,27 @@ func (s *Store) currentShared(ctx context.Context, k Key) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r := rows[k]; r == nil || !r.IsValid(time.Now()) {
+		s.shared.miss(k)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.learn(k, rows[k])
 	return rows[k], nil
+}
+
+// miss notes that a user has not logged in. Of too many, any one is forgotten, and sees what has
+// changed when his lists are fetched again.
+func (s *shared) miss(k Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.missed[k] && len(s.missed) >= maxRows {
+		for other := range s.missed {
+			delete(s.missed, other)
+			break
+		}
+	}
+	s.missed[k] = true
 }
 
 // learn makes a login known that is not. s.mu is held.
@@ -173,10 +193,14 @@ func (s *Store) learn(k Key, r *row) {
 	s.known[k] = r.span()
 	s.shared.mu.Lock()
 	defer s.shared.mu.Unlock()
-	s.shared.begun = append(s.shared.begun, k)
+	if s.shared.missed[k] {
+		delete(s.shared.missed, k)
+		s.shared.begun = append(s.shared.begun, k)
+	}
 }
 
-// takeBegun returns the logins that this process has learnt of since the last call.
+// takeBegun returns the users who have logged in since the last call, of whom this process has seen
+// that they had not.
 func (s *Store) takeBegun() (begun []Key) {
 	if s.shared == nil {
 		return nil
@@ -307,17 +331,25 @@ func (s *Store) followShared(ctx context.Context, gone map[Key]bool) (err error)
 	if err != nil {
 		return unusable(err)
 	}
+	changed := map[string]bool{}
 	for _, e := range events {
-		s.shared.stale[string(e.Data)] = true
+		changed[string(e.Data)] = true
 	}
 	now := time.Now()
 	s.mu.Lock()
 	for k, span := range s.known {
-		if gap || !now.Before(span.until) {
+		if gap || changed[k.User] || !now.Before(span.until) {
 			s.shared.stale[k.User] = true
 		}
 	}
 	s.mu.Unlock()
+	s.shared.mu.Lock()
+	for k := range s.shared.missed {
+		if gap || changed[k.User] {
+			s.shared.stale[k.User] = true
+		}
+	}
+	s.shared.mu.Unlock()
 	for user := range s.shared.stale {
 		if err := s.compareUser(ctx, user, now, gone); err != nil {
 			return err

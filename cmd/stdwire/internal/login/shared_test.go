@@ -53,6 +53,7 @@ func TestShared(t *testing.T) {
 		}
 		none := map[Key]bool{}
 		gone(none)
+		assert.Assert(t, !has(t, here, k))
 		ofThere := &account{s: there, key: k, create: true}
 		assert.NilError(t, ofThere.Put(credentials("one")))
 		gone(none, k)
@@ -66,7 +67,7 @@ func TestShared(t *testing.T) {
 		gone(none)
 		ofThere.create = true
 		assert.NilError(t, ofThere.Put(credentials("three")))
-		gone(map[Key]bool{k: true}, k)
+		gone(map[Key]bool{k: true})
 		assert.NilError(t, (&account{s: here, key: k}).Put(credentials("four")))
 		gone(none)
 		assert.NilError(t, ofThere.drop("three")) // which is not what is there
@@ -83,7 +84,7 @@ func TestShared(t *testing.T) {
 		})
 		assert.NilError(t, err)
 		assert.Assert(t, unrevoked != nil, "there is no server")
-		gone(map[Key]bool{k: true}, k)
+		gone(map[Key]bool{k: true})
 		assert.Assert(t, !has(t, here, k))
 
 		for i := range 100 {

@@ -413,9 +413,9 @@ func (s *Store) All(ctx context.Context) (all []Login, err error) {
 
 // Follow notices changes by others and the end of logins, until ctx ends, while inUse returns true.
 // It calls ended for each login that somebody else has deleted or replaced by a new one (revoked),
-// or that has expired, and begun for each one in a shared store that this process did not know. It
-// makes one call at a time. failed is called once for each error, after which the former logins
-// stay in use, but for those of a shared store.
+// or that has expired, and begun for a user who has logged in elsewhere after this process has seen
+// that he had not. It makes one call at a time. failed is called once for each error, after which
+// the former logins stay in use, but for those of a shared store.
 func (s *Store) Follow(ctx context.Context, inUse func() bool, begun func(Key),
 	ended func(k Key, revoked bool), failed func(error)) {
 	ticker := time.NewTicker(followInterval)
