@@ -18,10 +18,20 @@ import (
 type followed struct {
 	state atomic.Pointer[decision.State] // the last one
 
+	sharing  sync.Mutex
+	withheld map[pinned]string // with their pins when that was noticed; guarded by sharing
+
 	// After recallDecisions, only of the goroutine that follows.
 	disabled map[string]bool
 	pinned   []bool // by the index of Accepted of the state
 	pins     *pin.File
+}
+
+// A pinned names an item that has a pin.
+type pinned struct {
+	server string
+	kind   mcp.Kind
+	name   string
 }
 
 // recallTimeout is how long the start waits for the store, to start no server that is disabled.
@@ -95,29 +105,56 @@ func (st *Reloader) share(identity pin.Server, kind mcp.Kind, name string,
 }
 
 // shareAcceptedInFile tells the other gateways which definitions somebody else has accepted in the
-// file of pins: those that are withheld here and match their pins now.
+// file of pins: those that were withheld here, and that have other pins now.
 func (st *Reloader) shareAcceptedInFile() {
-	if st.g.decisions == nil {
+	f := &st.shared
+	f.sharing.Lock()
+	defer f.sharing.Unlock()
+	now := map[pinned]bool{}
+	for id, items := range st.Gateway.Withheld() {
+		for _, w := range items {
+			now[pinned{id, w.Kind, w.Name}] = true
+		}
+	}
+	if len(now) == 0 && len(f.withheld) == 0 {
 		return
 	}
 	pins := pin.New(st.pinFile)
-	for id, items := range st.Gateway.Withheld() {
-		of := pin.Server{ID: id, Source: st.source(id)}
-		for _, w := range items {
-			identity, definition, err := pins.Pinned(of, w.Kind, w.Name)
-			if err != nil { // it is new, and nobody has accepted it
-				continue
-			}
-			review, err := st.Gateway.ReviewPin(id, w.Kind, w.Name)
-			if err != nil || review.Identity != "" {
-				continue
-			}
-			report, err := pins.Compare(identity, w.Kind, []json.RawMessage{review.Now})
-			if err == nil && report.Verdicts[0].Usable() {
-				st.share(identity, w.Kind, w.Name, definition)
+	for p := range now {
+		if _, seen := f.withheld[p]; seen {
+			continue
+		}
+		of, definition, err := st.pinOf(pins, p)
+		review, reviewErr := st.Gateway.ReviewPin(p.server, p.kind, p.name)
+		if err == nil && reviewErr == nil && review.Identity == "" {
+			report, err := pins.Compare(of, p.kind, []json.RawMessage{review.Now})
+			if err == nil && report.Verdicts[0].Usable() { // just accepted
+				st.share(of, p.kind, p.name, definition)
 			}
 		}
+		f.withheld[p] = textOf(of, definition)
 	}
+	for p, was := range f.withheld {
+		if now[p] {
+			continue
+		}
+		of, definition, err := st.pinOf(pins, p)
+		if err == nil && textOf(of, definition) != was {
+			st.share(of, p.kind, p.name, definition)
+		}
+		delete(f.withheld, p)
+	}
+}
+
+// pinOf returns a pin and the identity of its server.
+func (st *Reloader) pinOf(pins *pin.File, p pinned) (of pin.Server, definition json.RawMessage,
+	err error) {
+	return pins.Pinned(pin.Server{ID: p.server, Source: st.source(p.server)}, p.kind, p.name)
+}
+
+// textOf returns a text that changes with a pin and the identity of its server.
+func textOf(of pin.Server, definition json.RawMessage) string {
+	return of.Name + "\n" + string(of.Capabilities) + "\n" + string(definition)
 }
 
 // applyDecisions does what was decided at other gateways. It is called again and again.
@@ -125,6 +162,7 @@ func (st *Reloader) applyDecisions(decided *decision.State) {
 	st.switchServers(decided.Disabled)
 	if st.pinFile != "" {
 		st.pinAccepted(decided)
+		st.shareAcceptedInFile()
 	}
 }
 

@@ -77,7 +77,8 @@ func newReloader(g Gateway, c *target.Selection, store *config.Store, running *g
 	return &Reloader{g: g, Gateway: running, log: lograte.Logger(g.Log), dir: c.Env.Dir,
 		store: store, pinFile: pinFile, audit: audit, current: c.All, started: time.Now(),
 		accepted: make(map[string]acceptedServer), disabledByCommand: make(map[string]bool),
-		policy: c.All.Policy, endpoint: "stdio"}
+		policy: c.All.Policy, endpoint: "stdio",
+		shared: followed{withheld: map[pinned]string{}}}
 }
 
 // start opens the control socket, follows the configuration until Close, and ends the startup,
@@ -113,7 +114,9 @@ func (st *Reloader) start(ctx context.Context, starting *startup, announce func(
 			Limit: pin.MaxFile}
 		st.wg.Go(func() {
 			pins.Run(ctx, nil, func(bool) {
-				st.shareAcceptedInFile()
+				if st.g.decisions != nil {
+					st.shareAcceptedInFile()
+				}
 				st.Gateway.Recheck()
 			})
 		})
