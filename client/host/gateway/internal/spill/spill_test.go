@@ -176,3 +176,23 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 	s.Close()
 }
+
+// A result that is kept twice takes room once.
+func TestSameID(t *testing.T) {
+	dir := t.TempDir()
+	s := spill.Options{Dir: dir, MaxMemory: 10, MaxDisk: 400, Logger: quiet}.New()
+	defer s.Close()
+	id := spill.NewID()
+	for range 2 {
+		assert.Assert(t, s.Put(id, "ada", make([]byte, 100), 100))
+	}
+	_, ok := get(s, "ada", id)
+	assert.Assert(t, ok)
+	all, err := filepath.Glob(filepath.Join(dir, "*.result"))
+	assert.NilError(t, err)
+	assert.Equal(t, len(all), 1)
+	_, ok = put(s, "ada", make([]byte, 100))
+	assert.Assert(t, ok)
+	_, ok = get(s, "ada", id)
+	assert.Assert(t, ok, "there was room for both")
+}
