@@ -60,7 +60,7 @@ func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
 		}
 		return x.writeAccepted()
 	}
-	return x.runInSession(s, t, x.accepts(),
+	return x.runInSession(s, t, rpc.ID{}, x.accepts(),
 		func(ctx *requestContext, st *stream) (func() response, *refusal) {
 			text := b.Take()
 			size := cap(text.B)

@@ -38,10 +38,11 @@
 //	GET, Last-Event-ID: 3-2
 //	                ◄── stream 3, after its second event, until its response
 //
-// An event's id is STREAM-EVENT. The last events of a session are stored, so that a client can
-// reconnect and resume a stream. A handler that takes long may close the connection deliberately
-// with [CloseStream]. A message that belongs to no request waits for a GET stream and is sent once.
-// The client answers a request of the server by POST; the session and the id identify the call.
+// An event's id begins with STREAM-EVENT. The last events of a session are stored, so that a client
+// can reconnect and resume a stream. A handler that takes long may close the connection
+// deliberately with [CloseStream]. A message that belongs to no request waits for a GET stream and
+// is sent once. The client answers a request of the server by POST; the session and the id identify
+// the call.
 //
 // Three options change what a session is. With [Options].Store several servers keep it in a store,
 // with the tasks of all clients, and any of them can serve it; with [Options].Forward as well, the

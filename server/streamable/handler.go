@@ -12,6 +12,8 @@ import (
 	"github.com/stdwire/stdwire/internal/turn"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/server"
+	"github.com/stdwire/stdwire/server/streamable/internal/card"
+	"github.com/stdwire/stdwire/server/streamable/internal/eventstore"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 	"github.com/stdwire/stdwire/server/streamable/internal/workers"
 )
@@ -38,10 +40,10 @@ type Handler struct {
 	closedAccount *quota.Account  // takes nothing; the account of requests that have ended
 	requestSlots  *quota.Pool
 	streamSlots   *quota.Pool
-	eventStore    eventStore
-	card          *cardDocuments // nil: none
-	running       sync.WaitGroup // requests and streams
-	workers       workers.Pool   // for requests in sessions
+	eventStore    *eventstore.Store[*event]
+	card          *card.Documents // nil: none
+	running       sync.WaitGroup  // requests and streams
+	workers       workers.Pool    // for requests in sessions
 	// stopped timers of streams; of each handler, because timers belong to a synctest bubble
 	timers sync.Pool
 
@@ -59,9 +61,10 @@ type Handler struct {
 	// with Options.Store; else nil
 	shared     *shared.Sessions
 	changes    *shared.Changes
+	events     *shared.Events
+	keeper     *shared.Keeper[*session]
 	tasks      *shared.Tasks // nil: the application has a store of its own
 	lookups    *quota.Pool   // requests that look up their session in the store
-	sweep      chan struct{} // tells keepStore to look at all sessions
 	stopShared func()
 	forwarder  *forwarder // with Options.Forward; else nil
 }
@@ -74,13 +77,13 @@ func newHandler(o Options, s *server.Server) *Handler {
 		requestSlots: quota.NewPool(int64(o.MaxRequests)),
 		streamSlots:  quota.NewPool(int64(o.MaxStreams)),
 		sessionSlots: quota.NewPool(int64(o.MaxSessions)), idleHeaps: map[string]*idleHeap{},
-		eventStore: eventStore{maxBytes: o.MaxStored, owners: map[string]*ownerEvents{}},
+		eventStore: eventstore.New[*event](o.MaxStored),
 	}
 	h.line, _ = s.Integration().HookContext(context.Background(), h.anonymous).Value(
 		turn.Key{}).(*turn.Line)
 	if o.Card != nil {
 		var err error
-		if h.card, err = newCardDocuments(*o.Card); err != nil {
+		if h.card, err = card.New(*o.Card); err != nil {
 			o.Logger.Error("the server card is not served", "error", err)
 		}
 	}
@@ -176,6 +179,9 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 	return err
 }
 
+// flushTimeout is how long Close waits until the store has the last events of streams.
+const flushTimeout = time.Second
+
 // answerTimeout is how long cancelled requests may take to be answered.
 const answerTimeout = 250 * time.Millisecond
 
@@ -218,6 +224,9 @@ func (h *Handler) Close() {
 	h.mu.Unlock()
 	for _, s := range sessions {
 		s.close(ErrClosed)
+	}
+	if h.events != nil {
+		h.events.Close(flushTimeout)
 	}
 	if h.stopShared != nil {
 		h.stopShared()

@@ -39,7 +39,7 @@ type httpRequest struct {
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	deadlines := httpdeadline.New(w, r)
-	if h.card.serve(w, r) {
+	if h.card.Serve(w, r) {
 		return
 	}
 	x := &httpRequest{Handler: h, w: w, r: r, deadlines: deadlines}

@@ -116,7 +116,7 @@ func (x *httpRequest) initialize(m *rpc.Message, accepts acceptedTypes) *refusal
 // serveRequest answers a request on a goroutine that outlives the connection.
 func (x *httpRequest) serveRequest(s *session, t *slot, b *buffer.Buffer, m *rpc.Message,
 	accepts acceptedTypes) *refusal {
-	return x.runInSession(s, t, accepts,
+	return x.runInSession(s, t, m.ID, accepts,
 		func(ctx *requestContext, st *stream) (func() response, *refusal) {
 			if refused := s.begin(x.r.Context(), m.ID, m.Method, ctx.cancel); refused != nil {
 				return nil, refused
@@ -143,12 +143,14 @@ func (x *httpRequest) serveRequest(s *session, t *slot, b *buffer.Buffer, m *rpc
 }
 
 // runInSession creates a stream, calls prepare, and runs do on a new goroutine that outlives the
-// connection. The result of do ends the stream; the zero response sends nothing.
-func (x *httpRequest) runInSession(s *session, t *slot, accepts acceptedTypes,
+// connection. The result of do ends the stream; the zero response sends nothing. id is that of the
+// request, or zero for a batch.
+func (x *httpRequest) runInSession(s *session, t *slot, id rpc.ID, accepts acceptedTypes,
 	prepare func(*requestContext, *stream) (do func() response, refused *refusal)) *refusal {
 	s.mu.Lock()
 	st, r := s.newStream(false, accepts.stream, accepts.stream &&
 		s.conn.Revision() >= mcp.Rev20251125)
+	s.openLog(st, id)
 	s.mu.Unlock()
 	ctx := s.newRequestContext(x, st)
 	do, refused := prepare(ctx, st)
@@ -210,18 +212,41 @@ func (x *httpRequest) get() *refusal {
 	}
 	defer t.release()
 	if last := x.header("Last-Event-Id"); last != "" {
-		st, r, err := s.resume(last)
-		if err != nil {
-			return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest, "%v", err)
-		}
-		x.serveStream(st, r, acceptedTypes{stream: true}, nil)
-		return nil
+		return x.resume(s, last)
 	}
+	x.serveStandalone(s)
+	return nil
+}
+
+// serveStandalone serves a new stream for messages that belong to no request.
+func (x *httpRequest) serveStandalone(s *session) {
 	s.mu.Lock()
 	st, r := s.newStream(true, true, false)
 	s.mu.Unlock()
 	x.serveStream(st, r, acceptedTypes{stream: true}, nil)
-	return nil
+}
+
+// resume serves a stream from the event that the client has got last.
+func (x *httpRequest) resume(s *session, last string) *refusal {
+	id, ok := parseEventID(last)
+	if !ok {
+		return notResumable(last)
+	}
+	st, r, isHere, ok := s.resume(id)
+	switch {
+	case ok:
+		s.announceReader(st, r)
+		x.serveStream(st, r, acceptedTypes{stream: true}, nil)
+		return nil
+	case !isHere && s.isShared():
+		return x.resumeShared(s, id)
+	}
+	return notResumable(last)
+}
+
+func notResumable(id string) *refusal {
+	return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest,
+		"the events after %.64q are not stored; reconnect without Last-Event-ID", id)
 }
 
 // delete answers a DELETE, with which the client ends its session.

@@ -65,7 +65,9 @@ type Options struct {
 	// Limits on stored events, with which a legacy client resumes a stream: events and bytes for
 	// each session, and bytes for all sessions; 0: 256, 1 MiB and 64 MiB. A client that resumes
 	// from an event no longer stored gets status 400. Over MaxStored, the oldest events of the
-	// principal with the most stored bytes are removed.
+	// principal with the most stored bytes are removed. The same limits hold for what the server
+	// has in the Store; of MaxStored, a principal may use half of what the others leave there, and
+	// events for which nothing is left can be resumed only on the server that sent them.
 	MaxEvents     int
 	MaxEventBytes int
 	MaxStored     int
@@ -81,8 +83,10 @@ type Options struct {
 	// Store and StateKey: any of them may get a client's next request. Replicas has no effect then.
 	//
 	// A session, its log level and subscriptions are in the store, in which each request looks. The
-	// client may answer a request of the server, cancel its own, and end its session on any server,
-	// and hears of changes of lists and resources of all. Requests run where they arrive. A call of
+	// client may answer a request of the server, cancel its own, resume the stream of one, say that
+	// its roots have changed, and end its session on any server, and hears of changes of lists and
+	// resources of all. Requests run where they arrive. If the server that runs one ends without an
+	// answer, a client that has resumed its stream gets an error. A call of
 	// a tool is refused with 409, and not begun, if one with its id was begun in the session in the
 	// last minutes, on whatever server, unless the store has lost that. If the store cannot be
 	// used, requests of sessions are refused with 503 and Retry-After, and the sessions go on. So
@@ -101,11 +105,10 @@ type Options struct {
 	// it ends that, or with their time to live. The first handler of a server with a store keeps
 	// its tasks; make it before any task begins. When it is closed, those that run fail.
 	//
-	// Not shared are streams, which can be resumed only on the server that began them, other
-	// messages outside of requests, such as that the client's roots have changed, what operations
-	// keep between calls, and HTTPSSE; with Forward all of these but HTTPSSE are found from each
-	// server. MaxSessions limits what each server has in memory; it ends a session only if no
-	// server has used it for a minute. Stateless ignores the store. nil: there is none.
+	// Not shared are messages to the client outside of requests, other than those of changes, what
+	// operations keep between calls, and HTTPSSE; with Forward all of these but HTTPSSE are found
+	// from each server. MaxSessions limits what each server has in memory; it ends a session only
+	// if no server has used it for a minute. Stateless ignores the store. nil: there is none.
 	Store *Store
 
 	// Forward lets a server with a Store own sessions, so that their requests reach the server that

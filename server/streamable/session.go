@@ -55,8 +55,10 @@ type session struct {
 
 	// of a copy of a session that is in a store
 	record     shared.Record   // what the copy is of
+	known      known           // when keep looked the last time
 	recordLock chan struct{}   // full while the record and the copy are being changed
 	values     context.Context // has the values of the request that made the copy
+	announcing sync.Mutex      // held while a reader of a stream is announced
 	refreshing atomic.Bool     // the copy is about to be brought up to date in the background
 }
 
@@ -304,6 +306,48 @@ func (s *session) addRequest(id rpc.ID, cancel context.CancelCauseFunc) *refusal
 			"a request with the id %.100s is in flight already", id)
 	}
 	s.requests[id] = &inflightRequest{cancel: cancel}
+	return nil
+}
+
+// begin registers a request of the client. It returns a refusal if its id is in flight or, of a
+// call of a tool, was used in the session shortly before: what only reads may run again.
+func (s *session) begin(ctx context.Context, id rpc.ID, method string,
+	cancel context.CancelCauseFunc) *refusal {
+	if refused := s.addRequest(id, cancel); refused != nil {
+		return refused
+	}
+	if !s.isShared() || method != mcp.MethodCallTool {
+		return nil
+	}
+	refused := s.claim(ctx, id)
+	if refused != nil {
+		s.removeRequest(id)
+		return refused
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests[id].claimed = true
+	return nil
+}
+
+// claim returns a refusal unless the request is the first with its id that a replica begins. A
+// claim stays when the request is refused afterwards, by a policy or a rate: another copy of it,
+// which a proxy has sent again, must not run when its client has been told that it does not.
+func (s *session) claim(ctx context.Context, id rpc.ID) *refusal {
+	if ctx.Value(claimedKey{}) != nil {
+		return nil
+	}
+	first, err := s.h.shared.Claim(ctx, s.id, id.String())
+	switch {
+	case err != nil:
+		return s.h.storeRefusal(ctx, err).forID(id)
+	case !first:
+		return newRefusal(http.StatusConflict, rpc.CodeInvalidRequest,
+			"a request with the id %.100s has been begun in this session before, or may have been: the "+
+				"outcome of that one is unknown, and this one was not begun", id).forID(id)
+	case !s.h.owns(s.currentRecord().Owner): // the store has taken long to say so
+		return movedRefusal().forID(id)
+	}
 	return nil
 }
 

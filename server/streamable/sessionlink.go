@@ -25,7 +25,7 @@ type sessionLink struct {
 func (l *sessionLink) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	handle := func() (any, error) { return l.s.conn.Handle(ctx, req, l) }
 	if l.s.isShared() && slices.Contains(changesSession, req.Method) {
-		return l.s.change(ctx, handle)
+		return l.s.change(ctx, req.Method, handle)
 	}
 	return handle()
 }
@@ -248,4 +248,49 @@ func (s *session) handleResponse(ctx context.Context, m *rpc.Message, text []byt
 	}
 	call.answer <- &own
 	return nil
+}
+
+// shareAnswer passes an answer of the client on to the replica that asked. It reports whether one
+// did.
+func (s *session) shareAnswer(ctx context.Context, call int64, text []byte) (asked bool,
+	refused *refusal) {
+	if !s.isShared() {
+		return false, nil
+	}
+	// An answer holds no slot of requests: those that wait for it may hold all.
+	if err := s.h.lookups.Take(s.owner, 1); err != nil {
+		return false, slotRefusal(err, s.h.lookups, "answers wait for the store", "1")
+	}
+	defer s.h.lookups.Give(s.owner, 1)
+	asked, err := s.h.shared.Answer(ctx, s.id, call, text)
+	if err != nil {
+		return false, s.h.storeRefusal(ctx, err)
+	}
+	return asked, nil
+}
+
+// sharedAnswer returns the answer to a call that another replica has got, or nil.
+func (s *session) sharedAnswer(ctx context.Context, call int64) *rpc.Message {
+	text, err := s.h.shared.Answered(ctx, s.id, call)
+	if err != nil || text == nil {
+		return nil // it is asked for again
+	}
+	m, err := rpc.ParseMessage(text)
+	if err != nil {
+		return nil // not from a replica: each has parsed it
+	}
+	return &m
+}
+
+// answerInterval is how often the answer to a call is asked for in the store, in case the notice of
+// it was lost.
+const answerInterval = 2 * time.Second
+
+// lookForAnswer makes a call look for its answer in the store.
+func (s *session) lookForAnswer(call int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c, waits := s.calls[call]; waits {
+		c.look()
+	}
 }

@@ -2,7 +2,6 @@ package streamable
 
 import (
 	"bytes"
-	"container/list"
 	"context"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/streamable/internal/eventstore"
 )
 
 // A stream is the messages of the server for one request, or for no request. It outlives its
@@ -35,6 +35,7 @@ type stream struct {
 	storedEvents int           // the last events, which are in the session's store
 	complete     bool          // no message follows
 	jsonResponse response      // a response without preceding messages
+	shared       *sharedStream // of a session in a store; else nil
 
 	// allocated with the stream
 	link        sessionLink
@@ -78,15 +79,14 @@ type event struct {
 	text    []byte         // the message
 	account *quota.Account // holds its memory; nil: the session's does
 	uses    int            // references: the queue, the reader, the store
-	owner   *ownerEvents   // set, like element, while it is stored
-	element *list.Element
+	stored  eventstore.Entry
 }
 
 // size returns the approximate memory of an event.
 func (e *event) size() int { return len(e.text) + 128 }
 
 func (e *event) id() string {
-	if e.stream.s.httpSSE {
+	if e.stream.s.httpSSE || e.number == 0 {
 		return ""
 	}
 	return e.stream.eventID(e.number)
@@ -108,6 +108,9 @@ func (s *session) newStream(standalone, acceptsEvents, primingEvent bool) (*stre
 	}
 	st.reader, st.link = &st.firstReader, sessionLink{s, st}
 	s.streams[st.number] = st
+	if s.isShared() {
+		st.shared = new(sharedStream)
+	}
 	if standalone {
 		close(s.standaloneOpened)
 		s.standaloneOpened = make(chan struct{})
@@ -158,6 +161,7 @@ func (st *stream) add(message []byte, account *quota.Account) {
 	s.h.observeFrame(s.ctx, s.conn, rpc.Outbound, message)
 	e := &event{stream: st, number: st.next, text: message, account: account, uses: 1}
 	st.next++
+	st.log().Add(message, st.complete)
 	if account == nil {
 		s.eventBytes += e.size()
 	}
@@ -237,13 +241,16 @@ func (st *stream) finish(r response) {
 	case st.s.closed, r.text == nil:
 		r.free()
 	case st.started || st.next > 1:
+		st.complete = true
 		st.addResponse(r)
 	case st.reader != nil:
 		st.jsonResponse = r
 	default:
 		r.free()
 	}
-	st.complete = true
+	if st.complete = true; !st.s.closed {
+		st.log().End()
+	}
 	st.notifyChange()
 	st.forgetIfUnreachable()
 }
@@ -273,7 +280,8 @@ func (st *stream) clearQueue() {
 
 // forgetIfUnreachable removes a stream that no client can resume. s.mu must be held.
 func (st *stream) forgetIfUnreachable() {
-	if st.reader == nil && st.storedEvents == 0 && (st.complete || st.isStandalone) {
+	if st.reader == nil && st.storedEvents == 0 &&
+		(st.complete || st.isStandalone || st.isElsewhere()) && st.s.streams[st.number] == st {
 		delete(st.s.streams, st.number)
 	}
 }
@@ -284,7 +292,7 @@ func (s *session) storeEvent(e *event) {
 	e.uses++
 	s.store = append(s.store, e)
 	s.storeBytes += e.size()
-	s.h.eventStore.add(s.owner, e)
+	s.h.eventStore.Add(&e.stored, s.owner, e, e.size())
 	e.stream.storedEvents++
 	o := &s.h.o
 	for len(s.store) > o.MaxEvents || s.storeBytes > o.MaxEventBytes || len(s.store) > 0 &&
@@ -299,41 +307,75 @@ func (s *session) evictOldest() {
 	s.store[0] = nil
 	s.store = s.store[1:]
 	s.storeBytes -= e.size()
-	s.h.eventStore.remove(e)
+	s.h.eventStore.Remove(&e.stored, e.size())
 	e.stream.storedEvents--
 	e.stream.forgetIfUnreachable()
 	s.releaseEvent(e)
 }
 
+// evictEvents removes stored events until all are within the limit. Call it after adding an event,
+// without holding a session's mutex: the events may belong to another session.
+func (h *Handler) evictEvents() {
+	for e, over := h.eventStore.Excess(); over; e, over = h.eventStore.Excess() {
+		s := e.stream.s
+		s.mu.Lock()
+		if e.stored.IsStored() { // else it was removed meanwhile
+			s.evictOldest() // it is this event: both stores have the same order
+		}
+		s.mu.Unlock()
+	}
+}
+
 func (st *stream) eventID(number int64) string {
-	return strconv.FormatInt(st.number, 10) + "-" + strconv.FormatInt(number, 10)
+	return eventID{st.number, number, st.isStandalone && st.s.isShared()}.String()
 }
 
-// A notResumableError is the error for a Last-Event-ID from which a stream cannot be resumed.
-type notResumableError struct{ id string }
-
-func (e *notResumableError) Error() string {
-	return "the events after " + strconv.Quote(e.id) +
-		" are not stored; reconnect without Last-Event-ID"
+// An eventID is what the id of an event says.
+type eventID struct {
+	stream, number int64
+	// standalone is the stream of a shared session for messages that belong to no request, of which
+	// other replicas know nothing.
+	standalone bool
 }
 
-// resume returns the stream of an event id, and a new reader that starts after that event. It
-// replaces the current reader. The error is a *notResumableError.
-func (s *session) resume(id string) (*stream, *reader, error) {
-	stream, number, _ := strings.Cut(id, "-")
-	streamNumber, err1 := strconv.ParseInt(stream, 10, 64)
-	last, err2 := strconv.ParseInt(number, 10, 64)
+const standaloneMark = "-s" // ends the id
+
+func (id eventID) String() string {
+	text := strconv.FormatInt(id.stream, 10) + "-" + strconv.FormatInt(id.number, 10)
+	if id.standalone {
+		text += standaloneMark
+	}
+	return text
+}
+
+// parseEventID reads an id. It reports false for what is none.
+func parseEventID(text string) (id eventID, ok bool) {
+	text, id.standalone = strings.CutSuffix(text, standaloneMark)
+	stream, number, _ := strings.Cut(text, "-")
+	var err1, err2 error
+	id.stream, err1 = strconv.ParseInt(stream, 10, 64)
+	id.number, err2 = strconv.ParseInt(number, 10, 64)
+	return id, err1 == nil && err2 == nil && id.number >= 0
+}
+
+// resume returns the stream of an event, and a new reader that starts after that event. It replaces
+// the current reader. ok reports whether the events are stored here, and isHere whether the stream
+// is served here at all.
+func (s *session) resume(id eventID) (st *stream, r *reader, isHere, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := s.streams[streamNumber]
-	if err1 != nil || err2 != nil || st == nil || !st.started || s.closed || last < 0 ||
-		last >= st.next || last < st.next-1-int64(st.storedEvents) {
-		return nil, nil, &notResumableError{id[:min(len(id), 64)]}
+	st = s.streams[id.stream]
+	if st == nil || st.isElsewhere() || s.closed {
+		return nil, nil, false, false
+	}
+	if !st.started || id.number >= st.next || id.number < st.next-1-int64(st.storedEvents) {
+		return nil, nil, true, false
 	}
 	st.reader = &reader{isResumed: true}
+	st.nameReader()
 	st.clearQueue()
 	for _, e := range s.store {
-		if e.stream == st && e.number > last {
+		if e.stream == st && e.number > id.number {
 			st.enqueue(e)
 		}
 	}
@@ -342,7 +384,7 @@ func (s *session) resume(id string) (*stream, *reader, error) {
 		close(s.standaloneOpened)
 		s.standaloneOpened = make(chan struct{})
 	}
-	return st, st.reader, nil
+	return st, st.reader, true, true
 }
 
 // CloseStream closes the connection on which the client waits for the response to a request, and
@@ -350,8 +392,9 @@ func (s *session) resume(id string) (*stream, *reader, error) {
 // long, so that they do not hold a connection (2025-11-25, basic/transports, Sending Messages to
 // the Server). Messages are stored until the client is back. ctx is the handler's context. It
 // reports false and does nothing if the client cannot resume: its revision is older or modern, it
-// accepts no event streams, it has disconnected, it could reach another server of
-// [Options].Store, or the request did not come through a [Handler]. It does not block.
+// accepts no event streams, it has disconnected, the [Options].Store, without which it could not
+// come back, has failed a moment ago, or the request did not come through a [Handler]. It does not
+// block.
 func CloseStream(ctx context.Context, retry time.Duration) bool {
 	st, ok := ctx.Value(streamKey{}).(*stream)
 	if !ok || st == nil {
@@ -360,7 +403,8 @@ func CloseStream(ctx context.Context, retry time.Duration) bool {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
 	if st.s.closed || st.complete || st.reader == nil || !st.acceptsEvents || st.s.httpSSE ||
-		st.s.isShared() || st.s.conn.Revision() < mcp.Rev20251125 {
+		st.s.conn.Revision() < mcp.Rev20251125 ||
+		st.s.isShared() && st.s.h.shared.Health.Failure() != nil {
 		return false
 	}
 	st.reader.closeRequested, st.reader.retry = true, retry

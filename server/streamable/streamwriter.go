@@ -136,6 +136,9 @@ func (a *streamWriter) start() error {
 	}
 	a.st.s.mu.Lock()
 	a.st.started = true
+	if a.st.hasPrimingEvent && a.st.next == 1 && !a.st.complete {
+		a.st.log().Begin() // the client can resume before there is an event
+	}
 	a.st.s.mu.Unlock()
 	a.out = a.x.startEvents(a.st.s.ctx)
 	var begin []byte

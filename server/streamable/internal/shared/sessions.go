@@ -1,6 +1,7 @@
 // Package shared keeps what the replicas of a server know of legacy sessions in a store: their
-// records, the requests that have been begun, and the answers to what the server has asked; and the
-// tasks of all clients. Notices wake the replicas; what they are about is in the store.
+// records, the requests that have been begun, the answers to what the server has asked, and the
+// events of streams; and the tasks of all clients. Notices wake the replicas; what they are about is
+// in the store.
 //
 // The errors of its functions say that the store could not be used. They match those of package
 // store.
@@ -72,8 +73,11 @@ func (s *Sessions) Interval() time.Duration {
 type Record struct {
 	Principal string          `json:"principal"`
 	State     json.RawMessage `json:"state"`
-	Changes   int64           `json:"changes"`         // the last of [Changes] when the session began
-	Owner     string          `json:"owner,omitempty"` // the name of the [Replica] that owns it
+	// Changes is the last of [Changes] that the client cannot have missed.
+	Changes int64  `json:"changes"`
+	Owner   string `json:"owner,omitempty"` // the name of the [Replica] that owns it
+	// Roots counts how often the client has said that its roots have changed.
+	Roots int64 `json:"roots,omitempty"`
 
 	Version int64  `json:"-"` // 0: there is no such session
 	Epoch   string `json:"-"` // of the store when the record was last seen in it
@@ -333,6 +337,10 @@ type Notice struct {
 	// whose task it is, if any, and not the id of one, and From the replica that says so.
 	Task string `json:"task,omitempty"`
 	From string `json:"from,omitempty"`
+	// Stream is one that the client has resumed, with the reader of that name: all others end.
+	Stream int64  `json:"stream,omitempty"`
+	Reader string `json:"reader,omitempty"`
+	Events bool   `json:"events,omitempty"` // were added, see [Events]
 }
 
 const channel = "sessions"

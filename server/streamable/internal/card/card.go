@@ -1,4 +1,5 @@
-package streamable
+// Package card serves a server card, and the catalog that lists it, over HTTP.
+package card
 
 import (
 	"bytes"
@@ -15,8 +16,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// cardDocuments are a server card and the catalog that lists it.
-type cardDocuments struct{ card, catalog document }
+// Documents are a server card and the catalog that lists it.
+type Documents struct{ card, catalog document }
 
 // A document is a public file.
 type document struct {
@@ -31,7 +32,9 @@ func newDocument(contentType string, v any) (document, error) {
 	return document{contentType, content, `"` + hex.EncodeToString(sum[:8]) + `"`}, err
 }
 
-func newCardDocuments(card mcp.ServerCard) (*cardDocuments, error) {
+// New returns the documents of a card, whose first remote is the endpoint. It fails for an invalid
+// card.
+func New(card mcp.ServerCard) (*Documents, error) {
 	card.Schema = cmp.Or(card.Schema, mcp.ServerCardSchema)
 	if err := card.Check(); err != nil {
 		return nil, err
@@ -39,7 +42,7 @@ func newCardDocuments(card mcp.ServerCard) (*cardDocuments, error) {
 	if len(card.Remotes) == 0 {
 		return nil, errors.New("server card: it has no remote")
 	}
-	d := new(cardDocuments)
+	d := new(Documents)
 	var err error
 	if d.card, err = newDocument(mcp.ServerCardType, card); err != nil {
 		return nil, err
@@ -60,8 +63,9 @@ func catalogEntry(card, cardURL string) mcp.CatalogEntry {
 		Type: mcp.ServerCardType, URL: cardURL}
 }
 
-// serve answers a request for a document. It is false for any other request.
-func (d *cardDocuments) serve(w http.ResponseWriter, r *http.Request) bool {
+// Serve answers a request for a document. It is false for any other request, and for a nil
+// *Documents.
+func (d *Documents) Serve(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case d == nil:
 		return false
