@@ -348,5 +348,6 @@ var musts = map[string][]must{
 func TestMusts(t *testing.T) {
 	conformance.CheckMusts(t, musts,
 		map[string]string{"": ".", "server": "..", "mcp": "../../rpc/mcp", "rpc": "../../rpc",
+			"extensionid": "../../internal/extensionid",
 			"paramheader": "../../internal/paramheader", "schema": "../../dispatch/schema"}, "server")
 }
