@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -237,10 +238,17 @@ func TestUnreadableRules(t *testing.T) {
 	s := servingHTTP(t, "--no-auth", "--root", dir, "--policy", path)
 	write("rules.json", `{"rules":[{"effect":"alow"}]}`)
 	s.says("the rules stay as they were: ")
+	write("rules.json", `{"rules":[{"effect":"allow","what":{"tool":"fs_*"}}]}`)
+	s.says("the rules have changed, and what they permit beyond the former ones waits: SIGHUP ")
 	_, rest, _ := strings.Cut(s.serving, "serving MCP at ")
 	address, _, _ := strings.Cut(rest, "/mcp")
 	p := &protected{t: t, address: address}
 	list := p.modern("", "tools/list", "", "")
 	assert.Assert(t, strings.Contains(list, `"fs_list"`) && !strings.Contains(list, `"fs_read"`),
 		list)
+	assert.NilError(t, s.cmd.Process.Signal(syscall.SIGHUP))
+	for !strings.Contains(list, `"fs_read"`) {
+		list = p.modern("", "tools/list", "", "")
+		assert.NilError(t, t.Context().Err())
+	}
 }

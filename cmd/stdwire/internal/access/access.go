@@ -33,12 +33,13 @@ type Rules struct {
 	// DryRun lets everything pass, and logs what would be denied, hidden or asked.
 	DryRun  bool
 	log     *slog.Logger
-	policy  atomic.Pointer[policy.Policy]
+	policy  atomic.Pointer[policy.Policy] // in effect
 	gateway atomic.Pointer[gateway.Gateway]
 	risks   risks
 
-	mu     sync.Mutex
-	latest []ops.Refusal // the latest first
+	mu       sync.Mutex
+	accepted *policy.Policy // what the operator has accepted, less what changes have taken away
+	latest   []ops.Refusal  // the latest first
 }
 
 // New returns rules without a policy.
@@ -46,8 +47,19 @@ func New(dryRun bool, log *slog.Logger) *Rules {
 	return &Rules{DryRun: dryRun, log: lograte.Logger(log)}
 }
 
-// Set replaces the policy, and reports whether it differs.
-func (r *Rules) Set(p *policy.Policy) (changed bool) { return !p.Same(r.policy.Swap(p)) }
+// Set replaces the policy, and reports whether that which is in effect differs. One that may permit
+// more than the operator has accepted before, and that he does not accept now, waits: only what
+// both permit is permitted until then.
+func (r *Rules) Set(p *policy.Policy, accepted bool) (changed, waits bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if waits = !accepted && !p.OnlyRestricts(r.accepted); waits {
+		p = p.Within(r.accepted)
+	} else {
+		r.accepted = p
+	}
+	return !p.Same(r.policy.Swap(p)), waits
+}
 
 // Policy returns the policy, or nil.
 func (r *Rules) Policy() *policy.Policy { return r.policy.Load() }

@@ -131,7 +131,7 @@ func (s *site) set(table string) {
 	s.t.Helper()
 	p, err := policy.ParseFile("rules", []byte(table))
 	assert.NilError(s.t, err)
-	s.rules.Set(p)
+	s.rules.Set(p, true)
 }
 
 // call calls a tool, and returns what the client learns.

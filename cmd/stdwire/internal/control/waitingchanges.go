@@ -39,8 +39,8 @@ func findWaiting(ctx context.Context, std *term.Streams) *waitingChanges {
 func (l *waitingChanges) close() { closeAll(l.gateways) }
 
 // matching returns the changes with that name, or all if name is "", that stdwire trust can accept.
-// It excludes changes of a project, which must be trusted first, of the order of the servers and of
-// the rates.
+// It excludes changes of a project, which must be trusted first, of the order of the servers, of
+// the rates and of the policy.
 func (l *waitingChanges) matching(name string) (found []trustItem) {
 	for _, g := range l.gateways {
 		for _, w := range l.changes[g] {

@@ -36,6 +36,9 @@ func WaitingText(w ops.PendingChange) string {
 	case w.Subject == ops.PendingRates:
 		return w.Source + ": the rates have changed, and wait: " +
 			command.AcceptsAllChanges + " accepts them"
+	case w.Subject == ops.PendingPolicy:
+		return w.Source + ": the rules have changed, and what they permit beyond the former ones " +
+			"waits: " + command.AcceptsAllChanges + " accepts it"
 	case w.Why == WaitsForTrust:
 		way = acceptProject
 	case w.Subject == ops.PendingProfile:

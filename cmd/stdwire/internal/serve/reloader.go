@@ -25,6 +25,7 @@ import (
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/socketserver"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/internal/policy"
@@ -92,10 +93,7 @@ func (st *Reloader) start(ctx context.Context, starting *startup, announce func(
 	st.control = c
 	ctx, st.cancel = context.WithCancel(ctx)
 	st.wg.Go(func() { starting.settle(ctx, st.Gateway, st.g.waitLists, announce, st.log) })
-	hangup := command.OnHangup(ctx, func() bool {
-		return st.g.Std.InTerminal && !terminal.Is(os.Stdin) || st.g.Std.Err.Terminal &&
-			!terminal.Is(os.Stderr)
-	})
+	hangup := onHangup(ctx, st.g.Std)
 	files := &filewatch.Watcher{Files: filewatch.At(st.Files), Limit: config.MaxFile}
 	st.wg.Go(func() {
 		files.Run(ctx, hangup, func(asked bool) {
@@ -121,6 +119,14 @@ func (st *Reloader) start(ctx context.Context, starting *startup, announce func(
 			})
 		})
 	}
+}
+
+// onHangup returns the channel of SIGHUP, unless that means that the terminal has closed.
+func onHangup(ctx context.Context, std *term.Streams) <-chan struct{} {
+	return command.OnHangup(ctx, func() bool {
+		return std.InTerminal && !terminal.Is(os.Stdin) || std.Err.Terminal &&
+			!terminal.Is(os.Stderr)
+	})
 }
 
 // Close stops the goroutines of start, closes the gateway, and returns an error of its audit log.
@@ -213,7 +219,7 @@ func (st *Reloader) printNew(lines []string) {
 // of the project replaces one of the user.
 func (st *Reloader) apply(c *target.Selection, rules *policy.Policy, by Acceptance) string {
 	var lines []string
-	otherRules, gone := st.applyPolicy(rules)
+	otherRules, gone, waiting := st.applyPolicy(rules, c.All.PolicyAt, by)
 	if gone != "" {
 		lines = append(lines, gone)
 	}
@@ -222,7 +228,6 @@ func (st *Reloader) apply(c *target.Selection, rules *policy.Policy, by Acceptan
 	}
 	wanted, kept := map[string]acceptedServer{}, map[string]bool{}
 	var order, replaced, added, removed []string
-	var waiting []ops.PendingChange
 	for _, s := range c.Servers {
 		if s.Err != nil {
 			kept[s.ID] = true // the diagnostics include the error

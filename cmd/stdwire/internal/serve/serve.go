@@ -294,7 +294,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		if err != nil {
 			return errors.Join(err, own.Close())
 		}
-		rules.Set(p)
+		rules.Set(p, true)
 		defer f.policy.watch(ctx, rules, func() { s.Integration().ListsChanged() }, std, log)()
 	}
 	if f.http.Address != "" {

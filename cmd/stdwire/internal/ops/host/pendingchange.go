@@ -13,12 +13,14 @@ const (
 	PendingProfile = "profile"
 	PendingOrder   = "order" // of the servers
 	PendingRates   = "rates" // that limit calls
+	PendingPolicy  = "policy"
 )
 
-// A PendingChange is a change of a server, a profile, the order of servers or the rates in the
-// configuration files that is not in effect, because it grants more than the operator has approved.
+// A PendingChange is a change of a server, a profile, the order of servers, the rates or the policy
+// in the configuration files that is not in effect, because it grants more than the operator has
+// approved.
 type PendingChange struct {
-	Subject string `json:"kind" doc:"server, profile, order or rates"`
+	Subject string `json:"kind" doc:"server, profile, order, rates or policy"`
 	Name    string `json:"name,omitempty"`
 	Why     string `json:"why" doc:"new, changed, environment or untrusted."`
 	Source  string `json:"source" doc:"The file it is in."`

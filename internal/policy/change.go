@@ -1,0 +1,49 @@
+package policy
+
+// OnlyRestricts reports whether p can permit nothing that another policy does not: it differs in
+// more rules of effect deny or hide, in fewer of effect allow, or in the default deny. A nil policy
+// permits everything. Other differences may permit more, also where they do not.
+func (p *Policy) OnlyRestricts(before *Policy) bool {
+	if before == nil {
+		return true
+	}
+	if p.within != before.within || p.allows && !before.allows {
+		return false
+	}
+	removed := map[string]int{}
+	for _, r := range before.rules {
+		removed[string(r.text)]++
+	}
+	for _, r := range p.rules {
+		switch {
+		case removed[string(r.text)] > 0:
+			removed[string(r.text)]--
+		case r.Effect == Allow || r.Effect == Ask:
+			return false
+		}
+	}
+	for _, r := range before.rules {
+		if removed[string(r.text)] > 0 && r.Effect != Allow {
+			return false
+		}
+	}
+	return true
+}
+
+// Within returns a policy that permits what both permit: of two decisions the stricter one counts,
+// and of two that are as strict the one of p.
+func (p *Policy) Within(other *Policy) *Policy {
+	both := Merge(p)
+	both.within = other
+	return both
+}
+
+// stricter returns the stricter one of the decisions of two policies.
+func stricter(a, b Decision) Decision {
+	certain := a.Certain && b.Certain
+	if b.Effect > a.Effect || b.Effect == Deny && b.Pointer == "" && a.Pointer != "" {
+		a = b
+	}
+	a.Certain = certain || a.Effect == Deny
+	return a
+}
