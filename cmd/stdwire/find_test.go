@@ -26,8 +26,11 @@ func TestFind(t *testing.T) {
 		MCPServers map[string]any `json:"mcpServers"`
 	}
 	assert.NilError(t, json.Unmarshal(text, &all))
-	all.MCPServers = map[string]any{"files": all.MCPServers["files"],
-		"touch": all.MCPServers["touch"]}
+	files := all.MCPServers["files"].(map[string]any)
+	files["overrides"] = map[string]any{
+		"fs_write": map[string]any{"name": "store_document"},
+		"fs_move":  map[string]any{"hidden": true}}
+	all.MCPServers = map[string]any{"files": files, "touch": all.MCPServers["touch"]}
 	text, err = json.Marshal(all)
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(config, text, 0o600))
@@ -46,6 +49,17 @@ func TestFind(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stderr, "more have a word of it"))
 	got = find("fs_list")
 	assert.Assert(t, !strings.Contains(got.stdout, "fs_list("), "its filter denies it")
+	// the overrides are those of the gateway, whose names are found, and a server's own is shown
+	for _, more := range [][]string{nil, {"-s", "files"}} {
+		got = find(append([]string{"store_document"}, more...)...)
+		assert.Equal(t, got.code, 0, got.stderr)
+		assert.Assert(t, strings.HasPrefix(got.stdout, "files: store_document("), got.stdout)
+		assert.Assert(t, cmp.Contains(got.stdout, "(overridden: its server's fs_write)"))
+		for _, hidden := range []string{"fs_write", "fs_move"} {
+			got = find(append([]string{hidden}, more...)...)
+			assert.Assert(t, !strings.Contains(got.stdout, hidden+"("), got.stdout)
+		}
+	}
 	got = find("-s", "files", "echo")
 	assert.Equal(t, got.code, 5)
 	assert.Equal(t, got.stdout, "")
@@ -84,6 +98,11 @@ func TestFind(t *testing.T) {
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t, cmp.Contains(got.stdout, "files__fs_read is number 1, with a score of"))
 	assert.Assert(t, cmp.Contains(got.stdout, "no tool has it"))
+	got = find("--explain", "fs_write", "store", "document")
+	assert.Assert(t, cmp.Contains(got.stdout, "files__store_document is number 1"))
+	got = find("-o", "json", "store_document")
+	assert.Assert(t, cmp.Contains(got.stdout,
+		`"name":"store_document","own":"fs_write","public":"files__store_document"`))
 	got = find("--explain", "touch__echo", "-o", "json", "read")
 	assert.Assert(t, cmp.Contains(got.stdout, `"tool":"touch__echo"`))
 	got = find("--explain", "fs_reed", "read")
@@ -93,17 +112,18 @@ func TestFind(t *testing.T) {
 	queries := filepath.Join(dir, "queries.jsonl")
 	assert.NilError(t, os.WriteFile(queries, []byte(
 		`{"query":"replace the text of a file","tools":["fs_edit"]}`+"\n\n"+
+			`{"query":"store a document","tools":["files__store_document","fs_write"]}`+"\n"+
 			`{"query":"echo","tools":["touch__echo","gone"]}`+"\n"+
 			`{"query":"book a flight","tools":[]}`), 0o600))
 	got = find("--eval", queries)
 	assert.Equal(t, got.code, 0, got.stderr)
-	for _, want := range []string{"queries       2 over ", "recall@1      0.750\n",
-		"all@5         0.500\n", "MRR           1.000\n", "nothing fits  1 of 1 find nothing\n",
+	for _, want := range []string{"queries       3 over ", "recall@1      0.833\n",
+		"all@5         0.667\n", "MRR           1.000\n", "nothing fits  1 of 1 find nothing\n",
 		"missed by the first ten (1):\n  echo: gone (no server has it); found: touch__echo"} {
 		assert.Assert(t, cmp.Contains(got.stdout, want))
 	}
 	got = find("--eval", queries, "-o", "json")
-	assert.Assert(t, cmp.Contains(got.stdout, `{"first":1,"share":0.75}`))
+	assert.Assert(t, cmp.Contains(got.stdout, `{"first":1,"share":0.8333`))
 
 	_, err = os.Stat(touched)
 	assert.Assert(t, os.IsNotExist(err), "the server was started again")

@@ -25,10 +25,10 @@ func FindCommand() command.Command {
 		Name: "find", Usage: "QUERY… [--limit N] [--read-only] [--explain TOOL] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "find the tools for a task among all configured servers",
 		Help: `QUERY is a few words, such as those of a model, or a name. The tools of all configured servers are
-ranked, or those of the server that is given, as find_tool of a gateway ranks them: by the words of
-names, titles, descriptions and parameters. Words that few tools have count more. If the words that
-no tool has say more than the others, nothing is found; the exit code is then 5. With --read-only
-only tools are found whose readOnlyHint is true.
+ranked, or those of the server that is given, as find_tool of a gateway ranks them, and with the
+overrides of the configuration: by the words of names, titles, descriptions and parameters. Words
+that few tools have count more. If the words that no tool has say more than the others, nothing is
+found; the exit code is then 5. With --read-only only tools are found whose readOnlyHint is true.
 
 What a configured server had when a gateway last listed it is remembered, and the server is not
 started. Otherwise it is. stdwire serve --servers --warm-lists lists all servers anew.
@@ -136,16 +136,30 @@ func (o *findOptions) search(x *toolsearch.Index, tools []searchedTool,
 	return x.Search(query, options), writing
 }
 
-// A searchedTool is a tool that may be found.
+// A searchedTool is a tool that may be found, as a gateway offers it.
 type searchedTool struct {
-	server     string // "" if the server is not one of the configuration
-	public     string // as a gateway names it; "" without server
-	tool       *mcp.Tool
+	server string // "" if the server is not one of the configuration
+	public string // with the ID of the server; "" without server
+	own    string // the server's own name, if an override has another one
+	tool   *mcp.Tool
+
 	definition []byte
 }
 
 // is reports whether the tool has this name, of its own or as a gateway names it.
-func (t *searchedTool) is(name string) bool { return name == t.tool.Name || name == t.public }
+func (t *searchedTool) is(name string) bool {
+	return name == t.tool.Name || name == t.public || t.own != "" && name == t.own
+}
+
+// newSearchedTool returns a tool of a configured server.
+func newSearchedTool(server string, offered target.OfferedTool) searchedTool {
+	t := searchedTool{server: server, tool: offered.Tool, definition: offered.Definition,
+		public: host.PublicName(server, offered.Name, host.DefaultMaxName)}
+	if offered.Own != offered.Name {
+		t.own = offered.Own
+	}
+	return t
+}
 
 // name returns the name that distinguishes it from the other tools.
 func (t *searchedTool) name() string {
@@ -176,7 +190,7 @@ func (o *findOptions) tools(ctx context.Context, std *term.Streams) ([]searchedT
 	}
 	unknown := func(s target.RememberedServer) bool { return s.Tools == nil }
 	if len(servers) > 0 && !slices.ContainsFunc(servers, unknown) {
-		return rememberedTools(servers)
+		return rememberedTools(servers), nil
 	}
 	listed, err := o.list(ctx, std)
 	if err != nil || !t.Servers {
@@ -185,33 +199,29 @@ func (o *findOptions) tools(ctx context.Context, std *term.Streams) ([]searchedT
 	if servers, err = t.Remembered(); err != nil { // now with the lists of the gateway
 		return nil, err
 	}
-	all, err := rememberedTools(servers)
+	all := rememberedTools(servers)
 	for _, tool := range listed {
 		for _, s := range servers {
 			name, found := strings.CutPrefix(tool.tool.Name, s.ID+itemname.Separator)
 			if found && unknown(s) {
 				own := *tool.tool
 				own.Name = name
-				all = append(all, searchedTool{s.ID, tool.tool.Name, &own, tool.definition})
+				all = append(all, searchedTool{server: s.ID, public: tool.tool.Name, tool: &own,
+					definition: tool.definition})
 				break
 			}
 		}
 	}
-	return all, err
+	return all, nil
 }
 
-func rememberedTools(servers []target.RememberedServer) (all []searchedTool, err error) {
+func rememberedTools(servers []target.RememberedServer) (all []searchedTool) {
 	for _, s := range servers {
 		for _, tool := range s.Tools {
-			definition, err := mcp.Marshal(tool)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, searchedTool{s.ID,
-				host.PublicName(s.ID, tool.Name, host.DefaultMaxName), tool, definition})
+			all = append(all, newSearchedTool(s.ID, tool))
 		}
 	}
-	return all, nil
+	return all
 }
 
 // list lists the tools of the target.
@@ -223,15 +233,14 @@ func (o *findOptions) list(ctx context.Context, std *term.Streams) (all []search
 		if err != nil {
 			return err
 		}
+		var definitions []json.RawMessage
 		for definition := range jsonscan.Elements(list) {
-			tool := new(mcp.Tool)
-			if mcp.Unmarshal(definition, tool) != nil {
-				continue // stdwire doctor says what is wrong with it
-			}
-			listed := searchedTool{tool: tool, definition: definition}
+			definitions = append(definitions, definition)
+		}
+		for _, tool := range t.Configured.OfferedTools(definitions) {
+			listed := searchedTool{tool: tool.Tool, definition: tool.Definition}
 			if id := t.Configured.ID; id != "" {
-				listed.server = id
-				listed.public = host.PublicName(id, tool.Name, host.DefaultMaxName)
+				listed = newSearchedTool(id, tool)
 			}
 			all = append(all, listed)
 		}
@@ -244,6 +253,7 @@ func (o *findOptions) list(ctx context.Context, std *term.Streams) (all []search
 type foundTool struct {
 	Server     string          `json:"server,omitempty"`
 	Name       string          `json:"name"`
+	Own        string          `json:"own,omitempty"`    // if an override has another name
 	Public     string          `json:"public,omitempty"` // as a gateway names it
 	Score      float64         `json:"score"`
 	Exact      bool            `json:"exact"`
@@ -257,8 +267,8 @@ func (o *findOptions) printFound(std *term.Streams, tools []searchedTool, query 
 		found := []foundTool{}
 		for _, hit := range r.Hits {
 			t := tools[hit.Tool]
-			found = append(found, foundTool{t.server, t.tool.Name, t.public, hit.Score, hit.Exact,
-				t.definition})
+			found = append(found, foundTool{t.server, t.tool.Name, t.own, t.public, hit.Score,
+				hit.Exact, t.definition})
 		}
 		if err := output.PrintValue(std, struct {
 			Query     string      `json:"query"`
@@ -278,7 +288,7 @@ func (o *findOptions) printFound(std *term.Streams, tools []searchedTool, query 
 				std.Out.Print("\n")
 			}
 			t := tools[hit.Tool]
-			std.Out.Print(output.FoundTool(t.server, t.tool, std.Out.Columns()))
+			std.Out.Print(output.FoundTool(t.server, t.own, t.tool, std.Out.Columns()))
 		}
 	}
 	unknown, one := "", "tool"

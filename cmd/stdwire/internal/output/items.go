@@ -34,10 +34,13 @@ func ToolItem(tool *mcp.Tool) item {
 		displayDescription(tool.Description, tool.DisplayName(), tool.Name)}
 }
 
-// FoundTool returns a tool as a list shows it, with the name of its server before it unless that is
-// "".
-func FoundTool(server string, tool *mcp.Tool, columns printable.Columns) string {
+// FoundTool returns a tool as a list shows it, with the name of its server before it and the name
+// that the server has for it after it, unless they are "".
+func FoundTool(server, own string, tool *mcp.Tool, columns printable.Columns) string {
 	found := ToolItem(tool)
+	if own != "" {
+		found.head = append(found.head, "(overridden: its server's "+printable.Line(own)+")")
+	}
 	if server != "" {
 		found.head = append([]string{printable.Line(server) + ":"}, found.head...)
 	}

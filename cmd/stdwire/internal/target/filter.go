@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -125,4 +127,42 @@ func filterPage(page json.RawMessage, allows func(tool string) bool) json.RawMes
 		filtered = append(filtered, value...)
 	}
 	return append(filtered, '}')
+}
+
+// An OfferedTool is a tool of a configured server as a gateway offers it, without the ID of the
+// server before its name.
+type OfferedTool struct {
+	*mcp.Tool
+	Own        string // the name that the server has for it
+	Definition json.RawMessage
+}
+
+// OfferedTools returns what a gateway offers of the tools that the server has listed: those that
+// its filter lets through, as its overrides have them. Invalid ones are left out.
+func (s *ConfiguredServer) OfferedTools(definitions []json.RawMessage) []OfferedTool {
+	return offeredTools(s.server, definitions)
+}
+
+// offeredTools is [ConfiguredServer.OfferedTools]; nil is a server without filter and overrides.
+func offeredTools(s *config.Server, definitions []json.RawMessage) []OfferedTool {
+	all := make([]OfferedTool, 0, len(definitions))
+	var changed map[string]json.RawMessage
+	var refused map[string]error
+	if s != nil && len(s.ItemOverrides) > 0 {
+		changed = gateway.Overridden(mcp.KindTool, definitions, s.ItemOverrides)
+		refused = gateway.RefusedOverrides(mcp.KindTool, definitions, s.ItemOverrides)
+	}
+	for _, definition := range definitions {
+		own := mcp.KindTool.KeyOf(definition)
+		if now, found := changed[own]; found {
+			definition = now
+		}
+		tool := new(mcp.Tool)
+		if definition == nil || refused[own] != nil || s != nil && !s.Filter.Allows(own) ||
+			mcp.Unmarshal(definition, tool) != nil {
+			continue // stdwire doctor says what is wrong with it
+		}
+		all = append(all, OfferedTool{tool, own, definition})
+	}
+	return all
 }

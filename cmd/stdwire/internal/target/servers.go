@@ -2,6 +2,7 @@ package target
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -102,7 +103,7 @@ func (t *Target) RememberedServers() (all []*mcp.Tool, used bool) {
 	servers, _ := t.Remembered()
 	for _, s := range servers {
 		for _, tool := range s.Tools {
-			named := *tool
+			named := *tool.Tool
 			named.Name = host.PublicName(s.ID, tool.Name, host.DefaultMaxName)
 			all = append(all, &named)
 		}
@@ -110,11 +111,11 @@ func (t *Target) RememberedServers() (all []*mcp.Tool, used bool) {
 	return all, len(servers) > 0
 }
 
-// A RememberedServer is a configured server with its tools from the last time that a gateway
+// A RememberedServer is a configured server with the tools that a gateway offered when it last
 // listed them; nil if none has.
 type RememberedServer struct {
 	ID    string
-	Tools []*mcp.Tool
+	Tools []OfferedTool
 }
 
 // Remembered returns the configured servers that may be started, or only the one that -s names, if
@@ -128,8 +129,17 @@ func (t *Target) Remembered() (all []RememberedServer, err error) {
 		if t.Configured.ID != "" && t.Configured.ID != s.ID {
 			continue
 		}
-		all = append(all, RememberedServer{s.ID, slices.DeleteFunc(RememberedTools(s),
-			func(tool *mcp.Tool) bool { return !s.Filter.Allows(tool.Name) })})
+		remembered := RememberedServer{ID: s.ID}
+		if listed := RememberedTools(s); listed != nil {
+			definitions := make([]json.RawMessage, len(listed))
+			for i, tool := range listed {
+				if definitions[i], err = mcp.Marshal(tool); err != nil {
+					return nil, err
+				}
+			}
+			remembered.Tools = offeredTools(s, definitions)
+		}
+		all = append(all, remembered)
 	}
 	return all, nil
 }
