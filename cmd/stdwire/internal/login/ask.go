@@ -201,6 +201,7 @@ func (l *Logins) login(ctx context.Context, k *link, a *attempt) error {
 	if err != nil {
 		return err
 	}
+	// it adds the scopes of the login that this one replaces
 	if err := authorizer.Login(ctx, slices.Concat(o.Scopes, k.Scopes)...); err != nil {
 		return err
 	}

@@ -55,6 +55,7 @@ type Logins struct {
 	servers  map[string]*Server
 	missing  map[Key][]string    // scopes that a server has demanded
 	attempts map[string]*attempt // that this process runs, by the secret of the link
+	revoking int                 // logins that are being revoked in the background
 }
 
 // New returns logins that are kept in a store. Close them.
@@ -62,6 +63,7 @@ func New(store *Store, log *slog.Logger) *Logins {
 	l := &Logins{store: store, log: log, servers: map[string]*Server{},
 		missing: map[Key][]string{}, attempts: map[string]*attempt{}}
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
+	store.evicted = l.revokeEvicted
 	return l
 }
 

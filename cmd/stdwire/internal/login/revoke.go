@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"time"
 
 	"github.com/stdwire/stdwire/client/auth"
 )
@@ -14,6 +16,67 @@ var ErrUnsealed = errors.New("without the key of the file, its tokens cannot be 
 
 var errBusy = fmt.Errorf("another process uses the login and has not let go of it for %v: "+
 	"a token that it gets meanwhile stays valid", lockTimeout)
+
+const (
+	maxRevoking    = 16 // at the same time
+	revokeTimeout  = time.Minute
+	notRevokedText = "a login that made room for another one of its user may stay valid at its " +
+		"authorization server"
+)
+
+// revokeEvicted has the authorization server revoke, in the background, a login that has made room
+// for another one: nobody could do so later.
+func (l *Logins) revokeEvicted(k Key, c *auth.Credentials) {
+	log := l.log.With(slog.String("principal", k.User), slog.String("server", k.Server))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.servers[k.Server]
+	switch {
+	case l.ctx.Err() != nil:
+		return
+	case s == nil || l.revoking == maxRevoking:
+		log.Warn(notRevokedText)
+		return
+	}
+	l.revoking++
+	l.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(l.ctx, revokeTimeout)
+		defer cancel()
+		if err := s.revoke(ctx, c); err != nil {
+			log.Warn(notRevokedText, slog.Any("error", err))
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.revoking--
+	})
+}
+
+// revoke asks the authorization server to revoke a grant that is stored no more.
+func (s *Server) revoke(ctx context.Context, c *auth.Credentials) error {
+	e, secure, err := s.endpoint()
+	if err != nil {
+		return err
+	}
+	o := s.options(e, secure)
+	o.Store = unstored{*c}
+	a, err := o.New(c.Endpoint)
+	if err != nil {
+		return err
+	}
+	return a.Logout(ctx)
+}
+
+// An unstored is the store of an [auth.Authorizer] which only revokes one grant.
+type unstored struct{ auth.Credentials }
+
+func (u unstored) Find(string) ([]auth.Credentials, error) {
+	return []auth.Credentials{u.Credentials}, nil
+}
+func (unstored) Put(auth.Credentials) error { return nil }
+func (unstored) Delete(auth.Key) error      { return nil }
+func (unstored) Lock(context.Context, auth.Key) (unlock func(), err error) {
+	return func() {}, nil
+}
 
 // Revoke deletes a login, and then asks its authorization server to revoke the tokens, if it offers
 // that. options returns those of the client there. A gateway that follows the file ends the

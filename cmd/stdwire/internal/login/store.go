@@ -102,6 +102,9 @@ type Store struct {
 	read    time.Time
 	known   map[Key]span // logins whose end Follow reports
 	failure string       // the last error of Follow that was reported
+	// evicted, if set, is called with a login that has made room for another one. It must not
+	// block.
+	evicted func(Key, *auth.Credentials)
 }
 
 // A span says when a login has begun, and when it ends.
@@ -297,7 +300,9 @@ func (s *Store) put(ctx context.Context, l Login, c *auth.Credentials, create bo
 			return err
 		}
 	}
-	return s.change(ctx, k, func(rows map[Key]*row) error {
+	var gone *row // the one that makes room
+	err := s.change(ctx, k, func(rows map[Key]*row) error {
+		gone = nil
 		now := time.Now()
 		maps.DeleteFunc(rows, func(k Key, old *row) bool { return !now.Before(old.Until) })
 		old := rows[k]
@@ -311,6 +316,7 @@ func (s *Store) put(ctx context.Context, l Login, c *auth.Credentials, create bo
 		}
 		if old == nil {
 			if oldest, n := oldestOf(rows, k.User); n >= maxOfUser {
+				gone = rows[oldest]
 				delete(rows, oldest)
 			}
 			if len(rows) >= maxRows {
@@ -321,6 +327,12 @@ func (s *Store) put(ctx context.Context, l Login, c *auth.Credentials, create bo
 		rows[k], err = s.seal.seal(l, c)
 		return err
 	})
+	if err == nil && gone != nil && s.evicted != nil {
+		if c, err := s.seal.open(gone); err == nil { // else nobody can use it
+			s.evicted(gone.Login.Key(), c)
+		}
+	}
+	return err
 }
 
 // oldestOf returns which of the n logins of a user was saved first.

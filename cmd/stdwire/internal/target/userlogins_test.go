@@ -460,6 +460,18 @@ func TestLoginRenewed(t *testing.T) {
 	assert.Equal(t, again.Load(), int64(2), "once to log in, once for the scope")
 }
 
+// Two calls that need different scopes do not take turns in asking: a new token has the scopes of
+// the one that it replaces.
+func TestStepUpKeepsScopes(t *testing.T) {
+	w := newLoginGateway(t, login.NewMemory())
+	c, asked := w.asking(mcp.Modern, "ada")
+	for i, need := range []string{"write", "admin", "write", "admin", "read"} {
+		w.p.need.Store(&need)
+		assert.Check(t, cmp.Contains(w.who(c), "I know ada"), need)
+		assert.Check(t, cmp.Equal(asked.Load(), int64(min(i+2, 3))), need)
+	}
+}
+
 // Who has logged in to a server whose URL is another one now is asked again, at once.
 func TestLoginOfChangedServer(t *testing.T) {
 	w := newLoginGateway(t, login.NewMemory())
