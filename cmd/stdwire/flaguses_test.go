@@ -339,9 +339,10 @@ var flagUses = map[string][]flagUse{
 			--credentials-key-env: env none
 			--credentials-key-file: file none
 		`}},
-	"auth token add":    always("--expires --scope --group --claim --file"),
-	"auth token list":   always("-o --file"),
-	"auth token revoke": always("--file"),
+	"auth token add":  always("--expires --scope --group --claim --file"),
+	"auth token list": always("-o --file"),
+	"auth token revoke": {{[]mode{{name: "name", args: "x"}, {name: "principal", args: "x#y"}},
+		"--file: *\n--for: principal"}},
 	"auth logout": {{[]mode{{name: "id", args: "files"}, {name: "url", args: "URL"}},
 		"--config --input: id"}},
 	"bundle create": {{[]mode{{name: "directory", args: "."},

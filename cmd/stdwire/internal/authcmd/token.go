@@ -40,6 +40,7 @@ type tokenChange struct {
 	path   string
 	name   string
 	output string
+	until  time.Time       // of a refusal; zero: the default
 	token  tokenfile.Token // what flags say of a new one
 }
 
@@ -79,7 +80,7 @@ bearer token, and is then known as token#NAME. A NAME has letters, digits and th
 				{Name: "--expires", Value: "DURATION|DATE",
 					Help: "when the token becomes invalid: in 12h, in 90d, on 2031-01-31 at 00:00, or at 2031-01-31T12:00:00Z (default: never)",
 					Set: func(value string) (err error) {
-						c.token.Expires, err = expiry(value, time.Now())
+						c.token.Expires, err = expiry("--expires", value, time.Now())
 						return err
 					}},
 				{Name: "--scope", Value: "SCOPE", Many: true, Help: "a scope of the token",
@@ -121,8 +122,8 @@ func (c *tokenChange) setClaim(value string) error {
 	return nil
 }
 
-// expiry parses a value of --expires.
-func expiry(value string, now time.Time) (at time.Time, err error) {
+// expiry parses a value of a flag for the time at which something ends.
+func expiry(flag, value string, now time.Time) (at time.Time, err error) {
 	const hint = "write 12h, 90d, 2031-01-31 or 2031-01-31T12:00:00Z"
 	days, isDays := strings.CutSuffix(value, "d")
 	if n, failed := strconv.Atoi(days); isDays && failed == nil && n <= 100_000 {
@@ -131,12 +132,12 @@ func expiry(value string, now time.Time) (at time.Time, err error) {
 		at = now.Add(d)
 	} else if at, err = time.ParseInLocation(time.DateOnly, value, time.Local); err != nil {
 		if at, err = time.Parse(time.RFC3339, value); err != nil {
-			return at, command.Usagef("--expires: %q is neither a duration nor a date",
+			return at, command.Usagef("%s: %q is neither a duration nor a date", flag,
 				value).WithHint(hint)
 		}
 	}
 	if !at.After(now) {
-		return at, command.Usagef("--expires: %s is in the past", value).WithHint(hint)
+		return at, command.Usagef("%s: %s is in the past", flag, value).WithHint(hint)
 	}
 	return at.UTC().Round(time.Second), nil
 }
@@ -155,10 +156,8 @@ func (c *tokenChange) add(ctx context.Context, std *term.Streams) error {
 	if err := t.Check(); err != nil {
 		return command.Usagef("%v", err)
 	}
-	if c.path == "" {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
+	if err := c.makeDir(path); err != nil {
+		return err
 	}
 	if err := tokenfile.Add(ctx, path, t); err != nil {
 		return &command.Failure{Code: "config", Why: err.Error()}
@@ -175,7 +174,8 @@ func tokenListCommand() command.Command {
 		Name: "auth token list", Usage: "[-o text|json] [--file FILE]",
 		Summary: "list the names of the tokens",
 		Help: `Prints for each token whether it is valid or expired, its name, when it expires, its scopes and its
-groups; as JSON also its claims and when it was created. Neither tokens nor digests are printed.`,
+groups; as JSON also its claims and when it was created. Neither tokens nor digests are printed.
+Principals that are refused follow, each with the end of that.`,
 		Make: func() (command.Grammar, command.Runner) {
 			c := new(tokenChange)
 			return command.Grammar{
@@ -188,7 +188,7 @@ groups; as JSON also its claims and when it was created. Neither tokens nor dige
 // A listedToken is what stdwire auth token list prints of a token.
 type listedToken struct {
 	Name    string                     `json:"name"`
-	State   string                     `json:"state"` // valid or expired
+	State   string                     `json:"state"` // valid, expired or refused
 	Created time.Time                  `json:"created,omitzero"`
 	Expires time.Time                  `json:"expires,omitzero"`
 	Scopes  []string                   `json:"scopes,omitempty"`
@@ -201,18 +201,23 @@ func (c *tokenChange) list(_ context.Context, std *term.Streams) error {
 	if err != nil {
 		return err
 	}
-	tokens, err := tokenfile.Read(path)
+	content, err := tokenfile.Read(path)
 	if err != nil && !(c.path == "" && errors.Is(err, fs.ErrNotExist)) {
 		return &command.Failure{Code: "config", Why: err.Error()}
 	}
 	all := []listedToken{}
-	for _, t := range tokens {
+	for _, t := range content.Tokens {
 		state := "valid"
 		if t.IsExpired(time.Now()) {
 			state = "expired"
 		}
 		all = append(all, listedToken{t.Name, state, t.Created, t.Expires, t.Scopes, t.Groups,
 			t.Claims})
+	}
+	for _, r := range content.Refused {
+		if time.Now().Before(r.Until) {
+			all = append(all, listedToken{Name: r.Principal, State: "refused", Expires: r.Until})
+		}
 	}
 	if c.output == "json" {
 		return std.Out.PrintValue(all)
@@ -235,17 +240,43 @@ func (c *tokenChange) list(_ context.Context, std *term.Streams) error {
 
 func tokenRevokeCommand() command.Command {
 	return command.Command{
-		Name: "auth token revoke", Usage: "NAME [--file FILE]",
-		Summary: "delete a token",
+		Name: "auth token revoke", Usage: "NAME|PRINCIPAL [--for DURATION|DATE] [--file FILE]",
+		Summary: "delete a token, or refuse a user of an authorization server",
 		Help: `Deletes a token from the file. A running stdwire serve refuses it within a second, and ends the
-sessions, streams and calls that it has opened.`,
+sessions, streams and calls that it has opened.
+
+The access tokens of an authorization server, and certificates, are valid until they expire. Their
+user, whose PRINCIPAL is ISSUER#SUBJECT as in the audit log, is refused in the same way, for as long
+as --for says: longer than such a token can still be valid. Nothing else is changed for him: stdwire
+auth revoke deletes his logins at servers.
+
+  stdwire auth token revoke ada
+  stdwire auth token revoke 'https://login.example.com#ada' --for 2h`,
 		Make: func() (command.Grammar, command.Runner) {
 			c := new(tokenChange)
-			return command.Grammar{Flags: []command.Flag{c.fileFlag()},
-				Word: command.Arguments(&c.name)}, c.revoke
+			return command.Grammar{Flags: []command.Flag{
+				{Name: "--for", Value: "DURATION|DATE",
+					Help: "how long a PRINCIPAL is refused (default 24h)",
+					Set: func(value string) (err error) {
+						c.until, err = expiry("--for", value, time.Now())
+						return err
+					}},
+				c.fileFlag()}, Word: command.Arguments(&c.name), Check: c.checkRevoke}, c.revoke
 		},
 	}
 }
+
+// isPrincipal reports whether a principal is named, and not a token.
+func (c *tokenChange) isPrincipal() bool { return strings.Contains(c.name, "#") }
+
+func (c *tokenChange) checkRevoke(command.Given) error {
+	if !c.until.IsZero() && !c.isPrincipal() {
+		return command.Usagef("--for is for a principal, and %q is the name of a token", c.name)
+	}
+	return nil
+}
+
+const refusedFor = 24 * time.Hour
 
 func (c *tokenChange) revoke(ctx context.Context, std *term.Streams) error {
 	if err := c.named(); err != nil {
@@ -255,9 +286,36 @@ func (c *tokenChange) revoke(ctx context.Context, std *term.Streams) error {
 	if err != nil {
 		return err
 	}
+	if c.isPrincipal() {
+		return c.refuse(ctx, std, path)
+	}
 	if err := tokenfile.Revoke(ctx, path, c.name); err != nil {
 		return &command.Failure{Code: "config", Why: err.Error()}
 	}
 	std.Err.Printf("revoked the token of %s", c.name)
 	return nil
+}
+
+func (c *tokenChange) refuse(ctx context.Context, std *term.Streams, path string) error {
+	r := tokenfile.Refusal{Principal: c.name, Until: c.until}
+	if r.Until.IsZero() {
+		r.Until = time.Now().Add(refusedFor).UTC().Round(time.Second)
+	}
+	if err := c.makeDir(path); err != nil {
+		return err
+	}
+	if err := tokenfile.Refuse(ctx, path, r); err != nil {
+		return &command.Failure{Code: "config", Why: err.Error()}
+	}
+	std.Err.Printf("stdwire serve --tokens %s refuses %s until %s", path, c.name,
+		r.Until.Local().Format("2006-01-02 15:04"))
+	return nil
+}
+
+// makeDir creates the directory of the default file.
+func (c *tokenChange) makeDir(path string) error {
+	if c.path != "" {
+		return nil
+	}
+	return os.MkdirAll(filepath.Dir(path), 0o700)
 }

@@ -109,3 +109,35 @@ func TestTokensRefused(t *testing.T) {
 		assert.Equal(t, got.Stdout, "")
 	}
 }
+
+// A user of an authorization server is refused for a time, and listed so; a token is deleted.
+func TestRefusedPrincipals(t *testing.T) {
+	commandtest.Project(t, nil)
+	run := func(args ...string) commandtest.Ran {
+		t.Helper()
+		return commandtest.Run(t, commands, append([]string{"auth", "token"}, args...)...)
+	}
+	got := run("revoke", "https://as.example#ada", "--for", "2h")
+	assert.Equal(t, got.Code, 0, got.Stderr)
+	assert.Assert(t, strings.Contains(got.Stderr, " refuses https://as.example#ada until "),
+		got.Stderr)
+	assert.Equal(t, run("revoke", "https://as.example#bob").Code, 0)
+	assert.Equal(t, run("add", "ci").Code, 0)
+	var all []struct{ Name, State, Expires string }
+	got = run("list", "-o", "json")
+	assert.NilError(t, json.Unmarshal([]byte(got.Stdout), &all))
+	assert.Equal(t, len(all), 3)
+	assert.Equal(t, all[0].Name+all[0].State, "civalid")
+	assert.Equal(t, all[1].Name+all[1].State, "https://as.example#adarefused")
+	assert.Assert(t, all[1].Expires < all[2].Expires, "%v", all)
+	for args, want := range map[string]string{
+		"revoke ci --for 1h":     "--for is for a principal",
+		"revoke as#x --for -1h":  "--for: -1h is in the past",
+		"revoke as#x --for soon": "--for: \"soon\" is neither a duration nor a date",
+		"revoke token#ci":        `revoke "ci"`,
+		"revoke #ci":             "is no principal",
+	} {
+		got = run(strings.Fields(args)...)
+		assert.Assert(t, got.Code != 0 && strings.Contains(got.Stderr, want), got.Stderr)
+	}
+}

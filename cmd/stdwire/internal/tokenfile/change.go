@@ -20,26 +20,29 @@ func Add(ctx context.Context, path string, t Token) error {
 	if err := t.Check(); err != nil {
 		return err
 	}
-	return change(ctx, path, func(all []Token) ([]Token, error) {
+	return change(ctx, path, func(c *Content) error {
 		switch {
-		case slices.ContainsFunc(all, func(other Token) bool { return other.Name == t.Name }):
-			return nil, fmt.Errorf("%s has a token %q already: revoke it first, or choose another name",
+		case slices.ContainsFunc(c.Tokens,
+			func(other Token) bool { return other.Name == t.Name }):
+			return fmt.Errorf("%s has a token %q already: revoke it first, or choose another name",
 				path, t.Name)
-		case len(all) >= maxTokens:
-			return nil, fmt.Errorf("%s has %d tokens, which is the limit: revoke some", path,
-				len(all))
+		case len(c.Tokens) >= maxTokens:
+			return fmt.Errorf("%s has %d tokens, which is the limit: revoke some", path,
+				len(c.Tokens))
 		}
-		return append(all, t), nil
+		c.Tokens = append(c.Tokens, t)
+		return nil
 	})
 }
 
 // Revoke removes a token from a file.
 func Revoke(ctx context.Context, path, name string) error {
-	return change(ctx, path, func(all []Token) ([]Token, error) {
+	return change(ctx, path, func(c *Content) error {
 		var names []string
-		for i, t := range all {
+		for i, t := range c.Tokens {
 			if t.Name == name {
-				return slices.Delete(all, i, i+1), nil
+				c.Tokens = slices.Delete(c.Tokens, i, i+1)
+				return nil
 			}
 			names = append(names, t.Name)
 		}
@@ -47,12 +50,12 @@ func Revoke(ctx context.Context, path, name string) error {
 		if hint := near.DidYouMean(name, names); hint != "" {
 			err = fmt.Errorf("%w: %s", err, hint)
 		}
-		return nil, err
+		return err
 	})
 }
 
-// change replaces the tokens of a file by those that edit returns. Other processes wait.
-func change(ctx context.Context, path string, edit func([]Token) ([]Token, error)) error {
+// change edits the content of a file. Other processes wait.
+func change(ctx context.Context, path string, edit func(*Content) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, lockTimeout,
 		fmt.Errorf("another process changes %s: it has locked %[1]s.lock", path))
 	defer cancel()
@@ -65,7 +68,7 @@ func change(ctx context.Context, path string, edit func([]Token) ([]Token, error
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if all, err = edit(all); err != nil {
+	if err = edit(&all); err != nil {
 		return err
 	}
 	content, err := encode(all)

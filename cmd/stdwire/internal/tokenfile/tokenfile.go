@@ -118,8 +118,9 @@ func (t *Token) IsExpired(now time.Time) bool {
 // Fields of the file. Unknown ones are errors, because a misspelled limit would not limit.
 type (
 	file struct {
-		Tokens []entry                    `json:"tokens"`
-		Others map[string]json.RawMessage `json:"-" unknown:"keep"`
+		Tokens  []entry                    `json:"tokens"`
+		Refused []refusedEntry             `json:"refused,omitempty"`
+		Others  map[string]json.RawMessage `json:"-" unknown:"keep"`
 	}
 	entry struct {
 		Name    string                     `json:"name"`
@@ -133,15 +134,28 @@ type (
 	}
 )
 
-// Parse returns the tokens in the content of a file. The errors name no digest.
-func Parse(content []byte) ([]Token, error) {
+// A Content is what a file says.
+type Content struct {
+	Tokens  []Token
+	Refused []Refusal
+}
+
+// Parse returns the content of a file. The errors name no digest.
+func Parse(text []byte) (c Content, err error) {
 	var f file
-	if err := jsonexact.Unmarshal(jsonscan.TrimBOM(content), &f); err != nil {
-		return nil, err
+	if err := jsonexact.Unmarshal(jsonscan.TrimBOM(text), &f); err != nil {
+		return c, err
 	}
-	if err := refuseOthers("the file", f.Others, "tokens"); err != nil {
-		return nil, err
+	if err := refuseOthers("the file", f.Others, "tokens", "refused"); err != nil {
+		return c, err
 	}
+	if c.Tokens, err = f.tokens(); err == nil {
+		c.Refused, err = f.refusals()
+	}
+	return c, err
+}
+
+func (f *file) tokens() ([]Token, error) {
 	if f.Tokens == nil {
 		return nil, errors.New(`the member "tokens" is missing: it is an array`)
 	}
@@ -190,10 +204,13 @@ func refuseOthers(of string, others map[string]json.RawMessage, known ...string)
 	return nil
 }
 
-// encode returns the content of a file with these tokens.
-func encode(all []Token) ([]byte, error) {
+// encode returns the text of a file with this content.
+func encode(c Content) ([]byte, error) {
 	f := file{Tokens: []entry{}}
-	for _, t := range all {
+	for _, r := range c.Refused {
+		f.Refused = append(f.Refused, refusedEntry{Principal: r.Principal, Until: r.Until})
+	}
+	for _, t := range c.Tokens {
 		f.Tokens = append(f.Tokens, entry{Name: t.Name, SHA256: hex.EncodeToString(t.Digest[:]),
 			Created: t.Created, Expires: t.Expires, Scopes: t.Scopes, Groups: t.Groups,
 			Claims: t.Claims})
@@ -213,16 +230,16 @@ func encode(all []Token) ([]byte, error) {
 // read returns the content of a file of tokens, which other users must not read or change.
 func read(path string) ([]byte, error) { return userfile.ReadSecret(path, maxFile) }
 
-// Read returns the tokens of a file. A file that does not exist is an error that wraps
+// Read returns the content of a file. A file that does not exist is an error that wraps
 // [fs.ErrNotExist].
-func Read(path string) ([]Token, error) {
-	content, err := read(path)
+func Read(path string) (Content, error) {
+	text, err := read(path)
 	if err != nil {
-		return nil, err
+		return Content{}, err
 	}
-	all, err := Parse(content)
+	c, err := Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return Content{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return all, nil
+	return c, nil
 }

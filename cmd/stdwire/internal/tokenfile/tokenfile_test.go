@@ -35,6 +35,21 @@ func TestParse(t *testing.T) {
 		{`{"tokens":[{"name":"a","sha256":"` + one + `","created":"2030-01-01T00:00:00Z",
 			"expires":"2030-01-01T00:00:00Z","scopes":["x:y"],"groups":["a b"],
 			"claims":{"n":1,"deep":{"x":[null]}}},{"name":"A","sha256":"` + two + `"}]}`, ""},
+		{`{"tokens":[],"refused":[{"principal":"https://as.example#ada",` +
+			`"until":"2030-01-01T00:00:00Z"},{"principal":"x509:CN=a#b#c",` +
+			`"until":"2030-01-01T00:00:00Z"}]}`, ""},
+		{`{"tokens":[],"refused":[{"principal":"ada","until":"2030-01-01T00:00:00Z"}]}`,
+			`"ada" is no principal`},
+		{`{"tokens":[],"refused":[{"principal":"#ada","until":"2030-01-01T00:00:00Z"}]}`,
+			"is no principal"},
+		{`{"tokens":[],"refused":[{"principal":"token#ada","until":"2030-01-01T00:00:00Z"}]}`,
+			`revoke "ada"`},
+		{`{"tokens":[],"refused":[{"principal":"as#` + long + long +
+			`","until":"2030-01-01T00:00:00Z"}]}`, "at most 2048 bytes"},
+		{`{"tokens":[],"refused":[{"principal":"as#ada"}]}`, "has no end"},
+		{`{"tokens":[],"refused":[{"principal":"as#ada","until":"2030-01-01T00:00:00Z","for":1}]}`,
+			`unknown member "for"`},
+		{`{"refused":[]}`, `the member "tokens" is missing`},
 		{``, "a value is missing"},
 		{`[]`, "array"},
 		{`{}`, `the member "tokens" is missing`},
@@ -78,9 +93,10 @@ func TestParse(t *testing.T) {
 			same, err := encode(again)
 			assert.NilError(t, err)
 			assert.Equal(t, string(same), string(text))
-			for i := range all {
-				assert.Assert(t, again[i].equal(&all[i]))
+			for i := range all.Tokens {
+				assert.Assert(t, again.Tokens[i].equal(&all.Tokens[i]))
 			}
+			assert.DeepEqual(t, again.Refused, all.Refused)
 			continue
 		}
 		assert.ErrorContains(t, err, tt.want, "%.200s", tt.content)
@@ -92,6 +108,8 @@ func TestParse(t *testing.T) {
 	}
 	_, err := Parse([]byte(`{"tokens":[` + many.String()[1:] + `]}`))
 	assert.ErrorContains(t, err, "more than 10000 tokens")
+	_, err = Parse([]byte(`{"tokens":[],"refused":[` + strings.Repeat(`{},`, maxRefused) + `{}]}`))
+	assert.ErrorContains(t, err, "more than 10000 refused principals")
 }
 
 func TestNew(t *testing.T) {
@@ -123,7 +141,7 @@ func TestChange(t *testing.T) {
 	wg.Wait()
 	all, err := Read(path)
 	assert.NilError(t, err)
-	assert.Equal(t, len(all), 8)
+	assert.Equal(t, len(all.Tokens), 8)
 	again, _ := New("t3", time.Now())
 	assert.ErrorContains(t, Add(t.Context(), path, again), `has a token "t3" already`)
 	wrong, _ := New("t 3", time.Now())

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/filewatch"
@@ -48,6 +49,10 @@ type Verifier struct {
 	ctx  context.Context // of all credentials; until Close
 	end  context.CancelFunc
 	last valid // that file had; used by file only
+
+	mu       sync.Mutex
+	refused  map[string]time.Time // until when, by principal
+	admitted map[string]admission // by principal
 }
 
 // valid are tokens by their digests. A lookup reveals by its time no more than something about the
@@ -63,7 +68,7 @@ type Source struct {
 	What  string // the content of the file, in log lines
 	Path  string
 	Read  func(path string) ([]byte, error) // never blocks
-	Parse func(content []byte) ([]Token, error)
+	Parse func(text []byte) (Content, error)
 	Log   *slog.Logger
 }
 
@@ -84,7 +89,8 @@ func (s Source) Open() (*Verifier, error) {
 			if err != nil {
 				return nil, err
 			}
-			return v.replace(all), nil
+			v.refuse(all.Refused)
+			return v.replace(all.Tokens), nil
 		}}
 	if err := v.file.Load(); err != nil {
 		v.Close()
@@ -104,7 +110,7 @@ func Single(secret string) *Verifier {
 func Unnamed(secret string) Token { return Token{Digest: sha256.Sum256([]byte(secret))} }
 
 func newVerifier() *Verifier {
-	v := new(Verifier)
+	v := &Verifier{admitted: map[string]admission{}}
 	v.ctx, v.end = context.WithCancel(context.Background())
 	return v
 }
@@ -151,8 +157,8 @@ func (v *Verifier) credentials(t Token) *Credentials {
 
 // equal reports whether two tokens say the same of a caller.
 func (t *Token) equal(other *Token) bool {
-	a, errA := encode([]Token{*t})
-	b, errB := encode([]Token{*other})
+	a, errA := encode(Content{Tokens: []Token{*t}})
+	b, errB := encode(Content{Tokens: []Token{*other}})
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 

@@ -46,7 +46,7 @@ func TestFollow(t *testing.T) {
 		assert.ErrorIs(t, err, os.ErrNotExist)
 		write := func(tokens ...Token) {
 			t.Helper()
-			content, err := encode(tokens)
+			content, err := encode(Content{Tokens: tokens})
 			assert.NilError(t, err)
 			assert.NilError(t, os.WriteFile(path, content, 0o600))
 		}

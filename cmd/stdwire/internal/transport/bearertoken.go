@@ -114,9 +114,9 @@ func (b *bearerTokens) open(log *slog.Logger) (all []*tokenfile.Verifier, err er
 	case b.file != "":
 		err = add(target.TokenFileFlag, tokenfile.Source{What: "the bearer token", Path: b.file,
 			Read: target.ReadSecret, Log: log,
-			Parse: func(content []byte) ([]tokenfile.Token, error) {
-				token, err := target.ParseToken(b.file, content)
-				return []tokenfile.Token{tokenfile.Unnamed(token)}, err
+			Parse: func(text []byte) (tokenfile.Content, error) {
+				token, err := target.ParseToken(b.file, text)
+				return tokenfile.Content{Tokens: []tokenfile.Token{tokenfile.Unnamed(token)}}, err
 			}})
 	case b.env != "":
 		all = append(all, tokenfile.Single(os.Getenv(b.env)))

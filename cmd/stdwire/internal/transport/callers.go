@@ -22,9 +22,10 @@ import (
 // principal is the caller's.
 type callers struct {
 	tokens       []*tokenfile.Verifier
-	resource     *auth.Resource // accepts access tokens; nil: there are none
-	certificates bool           // every client has one
-	peers        bool           // without tokens: clients are users of this machine
+	named        *tokenfile.Verifier // of tokens; nil: there is none
+	resource     *auth.Resource      // accepts access tokens; nil: there are none
+	certificates bool                // every client has one
+	peers        bool                // without tokens: clients are users of this machine
 }
 
 // callers returns who may send requests to a listener, or nil if anybody may who can reach it, and
@@ -42,6 +43,9 @@ func (w *HTTPFlags) callers(std *term.Streams, l *httpListener, log *slog.Logger
 	if c.tokens, err = w.token.open(log); err != nil {
 		c.close()
 		return nil, err
+	}
+	if w.token.named != "" {
+		c.named = c.tokens[0]
 	}
 	if w.oauth.issuer != "" {
 		if c.resource, err = w.oauth.resource(log); err != nil {
@@ -99,6 +103,9 @@ func (c *callers) authorize(r *http.Request) (streamable.Caller, error) {
 		if found == nil && c.resource != nil {
 			byToken, err := c.resource.Authorize(r)
 			byToken.Expires = earlier(byToken.Expires, caller.Expires)
+			if err == nil {
+				err = c.admit(&byToken)
+			}
 			return byToken, err
 		}
 		if found == nil {
@@ -112,7 +119,19 @@ func (c *callers) authorize(r *http.Request) (streamable.Caller, error) {
 	if id != nil {
 		caller.Principal, caller.Context = id.Principal(), auth.WithIdentity(r.Context(), id)
 	}
-	return caller, nil
+	return caller, c.admit(&caller)
+}
+
+// admit returns an error if the file of tokens refuses a caller with other credentials, and makes
+// what belongs to these end when it does.
+func (c *callers) admit(caller *streamable.Caller) (err error) {
+	if c.named == nil || caller.Principal == "" || caller.Credentials != nil {
+		return nil
+	}
+	if caller.Credentials, err = c.named.Admit(caller.Principal); err != nil {
+		return &streamable.Refusal{Status: http.StatusForbidden, Message: err.Error()}
+	}
+	return nil
 }
 
 // earlier returns the earlier of two times, of which zero means never.

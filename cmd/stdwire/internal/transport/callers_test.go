@@ -48,7 +48,8 @@ type calledSite struct {
 	ended chan error
 }
 
-func serveCallers(t *testing.T, flags *HTTPFlags) *calledSite {
+// Access tokens are those that verify knows, if it is given.
+func serveCallers(t *testing.T, flags *HTTPFlags, verify ...auth.Verifier) *calledSite {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	s := httptest.NewUnstartedServer(nil)
@@ -56,6 +57,11 @@ func serveCallers(t *testing.T, flags *HTTPFlags) *calledSite {
 		log)
 	assert.NilError(t, err)
 	t.Cleanup(c.close)
+	for _, verify := range verify {
+		c.resource, err = auth.Options{Resource: "https://mcp.example.com/mcp", Verify: verify,
+			AuthorizationServers: []string{"https://as.example.com"}, Logger: log}.New()
+		assert.NilError(t, err)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	t.Cleanup(stop)
 	c.follow(ctx, func(f func()) { go f() })
@@ -169,12 +175,12 @@ func TestNamedTokens(t *testing.T) {
 		session).StatusCode, 404, "the session of another")
 }
 
-// A token that is revoked ends the calls, the session and the stream that it has opened, although
-// nobody sends a request; those of others go on.
-func TestRevokedTokenEndsWhatItOpened(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "tokens.json")
-	ada, bob := add(t, path, "ada"), add(t, path, "bob")
-	s := serveCallers(t, &HTTPFlags{token: bearerTokens{named: path}})
+// endsWhatItOpened tests that a revocation ends the calls, the session and the stream that a token
+// has opened, although nobody sends a request; those of others go on. Then the token is refused
+// with a status. It returns the session.
+func (s *calledSite) endsWhatItOpened(ada, bob string, revoke func() error,
+	status int) (adas string) {
+	t := s.t
 	adas, bobs := s.open(ada), s.open(bob)
 	stream := s.ask("GET", mainPath, "", ada, mcp.HeaderSessionID, adas)
 	other := s.ask("GET", mainPath, "", bob, mcp.HeaderSessionID, bobs)
@@ -193,7 +199,7 @@ func TestRevokedTokenEndsWhatItOpened(t *testing.T) {
 		}()
 		<-s.begun
 	}
-	assert.NilError(t, tokenfile.Revoke(t.Context(), path, "ada"))
+	assert.NilError(t, revoke())
 	for range 2 {
 		assert.Assert(t, <-s.ended != nil)
 	}
@@ -202,10 +208,40 @@ func TestRevokedTokenEndsWhatItOpened(t *testing.T) {
 		assert.Assert(t, a.status >= 400, "%+v", a)
 	}
 	_ = s.text(stream) // it ends
-	assert.Equal(t, s.ask("POST", mainPath, callText("say_who"), ada, mcp.HeaderSessionID,
-		adas).StatusCode, 401)
+	for _, path := range []string{mainPath, "/v1/say"} {
+		assert.Equal(t, s.ask("POST", path, callText("say_who"), ada, mcp.HeaderSessionID,
+			adas).StatusCode, status, path)
+	}
 	assert.Equal(t, s.ask("POST", mainPath, callText("say_who"), bob, mcp.HeaderSessionID,
 		bobs).StatusCode, 200)
+	return adas
+}
+
+// An access token, which this server cannot revoke, is refused together with all of its user's.
+func TestRefusedUserLosesWhatHeOpened(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens.json")
+	add(t, path, "ci")
+	s := serveCallers(t, &HTTPFlags{token: bearerTokens{named: path}},
+		func(_ context.Context, token string) (*auth.Identity, error) {
+			return &auth.Identity{Issuer: "https://as.example.com", Subject: token,
+				Expires: time.Now().Add(time.Hour)}, nil
+		})
+	s.endsWhatItOpened("ada", "bob", func() error {
+		return tokenfile.Refuse(t.Context(), path, tokenfile.Refusal{
+			Principal: "https://as.example.com#ada", Until: time.Now().Add(time.Hour)})
+	}, 403)
+	r := s.ask("POST", mainPath, initializeText, "ada")
+	assert.Equal(t, r.StatusCode, 403)
+	assert.Assert(t, strings.Contains(s.text(r), "access was revoked"))
+}
+
+func TestRevokedTokenEndsWhatItOpened(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens.json")
+	ada, bob := add(t, path, "ada"), add(t, path, "bob")
+	s := serveCallers(t, &HTTPFlags{token: bearerTokens{named: path}})
+	adas := s.endsWhatItOpened(ada, bob, func() error {
+		return tokenfile.Revoke(t.Context(), path, "ada")
+	}, 401)
 
 	// the same name again: what was opened before stays closed
 	again := add(t, path, "ada")
