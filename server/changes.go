@@ -139,7 +139,7 @@ func (c *Conn) maySeeChange(n subscriptions.Change) bool {
 	}
 	visible := false
 	s.runCallback("Visible", func() {
-		viewer := &connContext{ctx, c, nil}
+		viewer := context.WithValue(&connContext{ctx, c, nil}, notificationKey{}, true)
 		if kind == mcp.KindTool {
 			visible = s.showsTasksOf(viewer, key)
 			return

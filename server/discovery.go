@@ -438,10 +438,16 @@ func (v *toolViews) ownIndex(all *listing) *toolIndex {
 func newToolIndex(of *listing) *toolIndex {
 	tools := make([]toolsearch.Tool, len(of.Sorted))
 	for n, i := range of.Sorted {
-		tools[n] = toolsearch.Tool{Server: i.server, Name: cmp.Or(i.own, i.Key),
-			Public: i.Key, Definition: i.Definition}
+		tools[n] = searched(i.server, i.own, i.Key, i.Definition)
 	}
 	return &toolIndex{of, toolsearch.New(tools)}
+}
+
+// searched returns a tool as searches know it. Words count that are in the name under which it is
+// offered, and not in one of its server's that an override has replaced.
+func searched(server, own, key string, definition []byte) toolsearch.Tool {
+	return toolsearch.Tool{Server: server, Name: itemname.Offered(server, cmp.Or(own, key), key),
+		Public: key, Definition: definition}
 }
 
 func (s *Server) buildToolIndex(of *listing, done chan<- struct{}) {
@@ -466,9 +472,10 @@ func findTool(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResu
 	if err != nil {
 		return nil, err
 	}
-	found := discovery.Found{Missing: r.missingServers(mcp.KindTool)}
+	withheld, some := r.withheldTools(&q, all)
+	found := discovery.Found{Missing: r.missingServers(mcp.KindTool), Withheld: withheld}
 	if q.Server != "" {
-		if found.Servers = r.toolServers(all); slices.Contains(found.Servers, q.Server) {
+		if found.Servers = r.toolServers(all); some || slices.Contains(found.Servers, q.Server) {
 			found.Servers = nil
 		} else {
 			return q.Answer(&found)
@@ -499,6 +506,37 @@ func findTool(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResu
 		found.Definitions = append(found.Definitions, current(hit.Tool).Definition)
 	}
 	return q.Answer(&found)
+}
+
+// maxWithheld limits the withheld tools among which a search looks.
+const maxWithheld = 100
+
+// withheldTools returns the tools that fit a query, that the client may know of, and that are not
+// offered. some reports whether there are any that the query permits, even if they do not fit.
+func (r *request) withheldTools(q *discovery.Query, all *listing) (fit []discovery.Withheld,
+	some bool) {
+	var tools []toolsearch.Tool
+	var named []discovery.Withheld
+	for _, w := range r.conn.server.withheld(r, mcp.KindTool) {
+		if q.Server != "" && w.Server != q.Server || all.ByKey[w.Key] != nil ||
+			q.ReadOnly && discovery.RiskOf(w.Definition) != discovery.Read ||
+			!r.conn.server.visible(r, mcp.KindTool, w.Key) {
+			continue
+		}
+		tools = append(tools, searched(w.Server, w.Name, w.Key, w.Definition))
+		named = append(named, discovery.Withheld{Name: w.Key, Why: w.Why})
+		if len(tools) == maxWithheld {
+			break
+		}
+	}
+	if tools == nil {
+		return nil, false
+	}
+	options := toolsearch.Options{Limit: q.Limit}
+	for _, hit := range toolsearch.New(tools).Search(q.Query, options).Hits {
+		fit = append(fit, named[hit.Tool])
+	}
+	return fit, true
 }
 
 // shows reports whether lists for the client have a tool, or would have it without a ToolView.

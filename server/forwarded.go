@@ -213,6 +213,15 @@ type Upstreams struct {
 	// once for a request, and again after Await.
 	Own func(ctx context.Context) []*OwnItems
 
+	// Known returns what Own does as far as it is known: it must not block. A notification that
+	// belongs to no request is sent if the client may see its subject by what is known.
+	Known func(ctx context.Context) []*OwnItems
+
+	// Withheld returns the items of a kind that the servers have and that nobody is offered before
+	// they are reviewed. [Options].Visible says who may know of one, by its Origin. It must not
+	// block.
+	Withheld func(ctx context.Context, kind mcp.Kind) []Withheld
+
 	// Await is called when a client uses a tool or prompt that this server does not have, and
 	// waits for servers that are still starting. It may return an item that answers this request
 	// and is in no list, such as one that asks the client's user for what its server needs. When it
@@ -235,6 +244,21 @@ type Upstreams struct {
 	// tools/call with an unknown name. It returns the name or URI to use; an error answers the
 	// request.
 	ResolveForApp func(ctx context.Context, app string, kind mcp.Kind, name string) (string, error)
+}
+
+// A Withheld is an item of another server that is not offered before somebody has reviewed it.
+type Withheld struct {
+	Key    string // the name or URI under which it would be offered
+	Why    string // as in "its definition has changed"
+	Origin        // Definition is the one that was reviewed last, or else the server's
+}
+
+// withheld returns the items of a kind that the caller in ctx could use if they were reviewed.
+func (s *Server) withheld(ctx context.Context, kind mcp.Kind) []Withheld {
+	if get := s.upstreams.Load().Withheld; get != nil {
+		return get(ctx, kind)
+	}
+	return nil
 }
 
 // awaitMissing calls the function Await, if it is set and the client may see an item with this key.
@@ -343,14 +367,24 @@ func (o own) Find(ctx context.Context, kind mcp.Kind, key []byte) *item {
 // ownItems returns the items that only the caller of the request in ctx has; nil: no lists depend
 // on the caller.
 func (s *Server) ownItems(ctx context.Context) []*OwnItems {
-	if s.upstreams.Load().Own == nil {
+	u := s.upstreams.Load()
+	if u.Own == nil {
 		return nil
 	}
 	if r := requestFrom(ctx); r != nil {
 		return r.own()
 	}
-	return s.upstreams.Load().Own(ctx)
+	if ctx.Value(notificationKey{}) == nil {
+		return u.Own(ctx)
+	}
+	if u.Known != nil {
+		return u.Known(ctx)
+	}
+	return []*OwnItems{}
 }
+
+// notificationKey is the key of the context of a notification that belongs to no request.
+type notificationKey struct{}
 
 // own is ownItems for the request, which keeps them.
 func (r *request) own() []*OwnItems {

@@ -219,7 +219,8 @@ type Origin struct {
 }
 
 // Origin returns what is known of the item that the client of the request in ctx uses by a key,
-// whether it may see it or not. ok is false if the server has none.
+// whether it may see it or not. ok is false if the server has none, not even one that is withheld
+// (see [Upstreams]).
 func (i Integration) Origin(ctx context.Context, kind mcp.Kind, key string) (o Origin, ok bool) {
 	for _, p := range i.s.providers[kind] {
 		if found := p.Find(ctx, kind, []byte(key)); found != nil {
@@ -231,6 +232,11 @@ func (i Integration) Origin(ctx context.Context, kind mcp.Kind, key string) (o O
 				o.Operation = found.tool.operation
 			}
 			return o, true
+		}
+	}
+	for _, w := range i.s.withheld(ctx, kind) {
+		if w.Key == key {
+			return w.Origin, true
 		}
 	}
 	return o, false

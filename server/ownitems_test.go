@@ -3,8 +3,10 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -64,5 +66,30 @@ func TestTaskOfUnknownTool(t *testing.T) {
 		}
 		s.Integration().SetUpstreams(server.Upstreams{})
 		assert.Equal(t, j.get(id).Status, "working", "it was not cancelled")
+	})
+}
+
+// A notification that belongs to no request does not wait for what only its client has: what is
+// known of it decides.
+func TestNotificationsDoNotWaitForOwnItems(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := quiet
+		o.Visible = func(context.Context, mcp.Kind, string) bool { return true }
+		s := newTaskServer(t, o)
+		var waits atomic.Bool
+		s.Integration().SetUpstreams(server.Upstreams{
+			Own: func(context.Context) []*server.OwnItems {
+				if waits.Load() {
+					time.Sleep(time.Hour)
+				}
+				return []*server.OwnItems{}
+			},
+			Known: func(context.Context) []*server.OwnItems { return []*server.OwnItems{} }})
+		j := newTaskClient(t, s, "2025-11-25", `{"tasks":{}}`)
+		task := j.beginNested("slow_compute", `{}`)
+		waits.Store(true)
+		began := time.Now()
+		j.expectStatus(task.TaskID, "completed")
+		assert.Assert(t, time.Since(began) < time.Minute, "%v", time.Since(began))
 	})
 }

@@ -108,12 +108,13 @@ func serverScenario(run *scenarioRun) {
 	dispatch.Add(catalog, dispatch.Spec{Name: "a.b", Summary: "Does.", Type: dispatch.Read},
 		func(context.Context, tool) (tool, error) { return tool{}, nil })
 	tasks := store{server.MemoryTasks(10, 1<<20), run.enter}
-	s := server.Options{
+	var s *server.Server
+	s = server.Options{
 		Logger:       run.logger("server.Options.Logger"),
 		Capabilities: func(*mcp.ServerCapabilities) { run.enterAfterFirst("server.Options.Capabilities") },
-		Visible: func(context.Context, mcp.Kind,
-			string) bool {
+		Visible: func(ctx context.Context, kind mcp.Kind, key string) bool {
 			run.enter("server.Options.Visible")
+			s.Integration().Origin(ctx, kind, key)
 			return true
 		},
 		ToolView: func(string) server.ToolView {
@@ -258,6 +259,14 @@ func serverScenario(run *scenarioRun) {
 			run.enter("server.Upstreams.Own")
 			return nil
 		},
+		Known: func(context.Context) []*server.OwnItems {
+			run.enter("server.Upstreams.Known")
+			return nil
+		},
+		Withheld: func(context.Context, mcp.Kind) []server.Withheld {
+			run.enter("server.Upstreams.Withheld")
+			return nil
+		},
 		Missing: func(context.Context, mcp.Kind) []string {
 			run.enter("server.Upstreams.Missing")
 			return nil
@@ -327,6 +336,7 @@ func serverScenario(run *scenarioRun) {
 	ask("resources/list", `{}`)
 	ask("resources/templates/list", `{}`)
 	ask("resources/subscribe", `{"uri":"x:1"}`)
+	ask("resources/subscribe", `{"uri":"v:1"}`)
 	ask("completion/complete",
 		`{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`)
 	ask("completion/complete",
@@ -339,6 +349,7 @@ func serverScenario(run *scenarioRun) {
 		for range 3 {
 			s.ResourceUpdated("x:1")
 		}
+		s.ResourceUpdated("v:1")
 		run.wait(ready)
 	}
 	c.Close()

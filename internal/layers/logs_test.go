@@ -115,6 +115,7 @@ var loggerOf = map[string]string{
 	"client/host/gateway/internal/audit":     "that of package gateway",
 	"client/host/gateway/internal/listfetch": "that of package gateway",
 	"client/host/gateway/internal/spill":     "that of package gateway",
+	"client/host/gateway/internal/statelog":  "that of package gateway",
 	"client/streamable":                      "that of package client, by its link",
 	"server/internal/task":                   "that of package server",
 	"server/streamable/internal/shared":      "that of package streamable",

@@ -74,7 +74,7 @@ func (u *upstreamServer) saveCache() {
 	}
 	u.unsaved = false
 	lists := listcache.Lists{Digest: u.digest, Name: u.server,
-		Instructions: u.instructions.Load().text}
+		Instructions: u.instructions.Load().text()}
 	for _, l := range u.lists {
 		*lists.Of(l.kind) = l.texts
 	}

@@ -77,7 +77,8 @@
 // accepted: a tool, prompt, resource, template or skill. Until then it cannot be used. An item that
 // its server did not have at first use is not listed until it is accepted, but a new resource can
 // be read, because servers may serve unlisted resources anyway. The first call after a start of the
-// server waits until its lists are compared with the pins.
+// server waits until its lists are compared with the pins. A client that finds tools by a search is
+// told which of those that fit are withheld so, if it may see them: see [server.Upstreams].
 //
 // # Calls
 //

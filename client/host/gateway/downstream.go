@@ -30,7 +30,11 @@ func (d *downstream) attach(g *Gateway) {
 		Read: func(ctx context.Context, uri string) (json.RawMessage, error) {
 			return g.readUnlisted(ctx, d, uri)
 		},
-		Own: func(ctx context.Context) []*server.OwnItems { return g.ownItems(ctx, d) },
+		Own:   func(ctx context.Context) []*server.OwnItems { return g.ownItems(ctx, d) },
+		Known: func(ctx context.Context) []*server.OwnItems { return g.knownItems(ctx, d) },
+		Withheld: func(ctx context.Context, kind mcp.Kind) []server.Withheld {
+			return g.unreviewed(ctx, d, kind)
+		},
 		Await: func(ctx context.Context, kind mcp.Kind, name string) (*server.Item, error) {
 			return g.awaitName(ctx, d, kind, name)
 		},

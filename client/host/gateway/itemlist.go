@@ -19,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/internal/itemkey"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
 // An itemList holds the items of one kind of a server: tools, prompts, resources, resource
@@ -57,8 +58,10 @@ type itemList struct {
 	offered   map[string]*offer
 	withheld  map[string]WithheldItem
 	unoffered map[string]WithheldItem
-	public    map[string]string // public names of items that may be offered, by own name
-	waiting   bool              // a wanted item waits until earlier servers are listed
+	// the items that pins withhold, for clients
+	unreviewed []server.Withheld
+	public     map[string]string // public names of items that may be offered, by own name
+	waiting    bool              // a wanted item waits until earlier servers are listed
 	// offeredAt are the definitions that each target has, by public name.
 	offeredAt map[itemTarget]map[string]*definition.Definition
 }
@@ -199,6 +202,7 @@ func (l *itemList) reserve(all []*definition.Definition) {
 func (l *itemList) withdraw() (affected []string) {
 	l.fetcher.SetSource(nil)
 	l.server, l.listed, l.unusable, l.hasListed = "", nil, nil, false
+	l.setUnreviewed(nil)
 	return l.claim(nil, nil, nil)
 }
 

@@ -1,12 +1,14 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
@@ -186,4 +188,100 @@ func (g *Gateway) Operation(ctx context.Context, name string) (o server.Origin, 
 		}
 	}
 	return o, false
+}
+
+// A userOperation is a tool of some users that is an operation.
+type userOperation struct {
+	definition []byte // of the first user; nil: that of another one differs, and it shows neither
+	users      int
+}
+
+// offerOperations offers the tools of a user as operations. If another user has another definition
+// of one, the operation shows nothing of either, and its arguments are only checked by the server.
+func (u *upstreamServer) offerOperations(l *userLists) {
+	t := &u.users
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l.dropped || u.g.o.Catalog == nil {
+		return
+	}
+	for name, d := range l.operations {
+		op, known := t.operations[name]
+		var tool mcp.Tool
+		err := mcp.Unmarshal(d.Passed, &tool)
+		switch {
+		case err != nil:
+		case !known:
+			op = &userOperation{definition: d.Passed}
+			err = u.putOwnOperation(name, d, &tool, tool.InputSchema, false)
+			if err != nil {
+				err = u.putOwnOperation(name, d, &tool, nil, false)
+			}
+		case op.definition != nil && !bytes.Equal(op.definition, d.Passed):
+			_, own, _ := strings.Cut(name, ".")
+			err = u.putOwnOperation(name, d, &mcp.Tool{Name: own}, nil, true)
+			if err == nil {
+				op.definition = nil
+			}
+		}
+		if err != nil {
+			u.warn("a tool of a user is no operation", fmt.Errorf("%s: %w", name, err))
+			delete(l.operations, name)
+			continue
+		}
+		op.users++
+		t.operations[name] = op
+	}
+	l.counted = true
+}
+
+func (u *upstreamServer) putOwnOperation(name string, d *definition.Definition, tool *mcp.Tool,
+	input json.RawMessage, registered bool) error {
+	op, err := u.operation(name, d, tool, input)
+	switch {
+	case err != nil:
+		return err
+	case registered:
+		return u.g.o.Catalog.Replace(op)
+	}
+	return u.g.o.Catalog.Register(op)
+}
+
+// operationFor returns the tool that is an operation for the caller in ctx.
+func (u *upstreamServer) operationFor(ctx context.Context,
+	name string) (*definition.Definition, error) {
+	timer := time.NewTimer(userListWait)
+	defer timer.Stop()
+	l, err := u.listsFor(ctx, timer.C)
+	if err != nil {
+		return nil, err
+	}
+	if d := l.operations[name]; d != nil {
+		return d, nil
+	}
+	return nil, errNoOperation
+}
+
+var errNoOperation = dispatch.Errorf(dispatch.NotFound, "There is no operation of that name.")
+
+// OffersOperation reports whether the caller in ctx has an operation of Options.Catalog with this
+// name: those of servers with [host.PerUser] are for the users whose lists have them. It may wait
+// for these lists until a few seconds after they were first asked for.
+func (g *Gateway) OffersOperation(ctx context.Context, name string) bool {
+	for _, u := range g.allUpstreams() {
+		u.users.mu.Lock()
+		_, ok := u.users.operations[name]
+		u.users.mu.Unlock()
+		if !ok {
+			continue
+		}
+		l, err := u.begin(ctx)
+		if err == nil {
+			timer := time.NewTimer(time.Until(l.began.Add(userListWait)))
+			defer timer.Stop()
+			l, err = u.listsFor(ctx, timer.C)
+		}
+		return err == nil && l.operations[name] != nil
+	}
+	return true
 }

@@ -7,16 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/pincheck"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/pin"
-	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
 // errNoClient is the answer to questions of a server that is examined without a client.
@@ -148,12 +150,14 @@ func (u *upstreamServer) checkApp(serverName, uri string, read json.RawMessage) 
 
 // admit returns the definitions that match their pins, adds the others to withheld, and logs each
 // difference once.
-func (l *itemList) admit(server string, all []*definition.Definition,
+func (l *itemList) admit(serverName string, all []*definition.Definition,
 	withheld map[string]WithheldItem) (usable []*definition.Definition) {
 	pins := l.upstream.g.pins
 	if pins == nil {
 		return all
 	}
+	var unreviewed []server.Withheld
+	defer func() { l.setUnreviewed(unreviewed) }()
 	public := l.publicNames(all)
 	withhold := func(d *definition.Definition, reason Reason, detail string) {
 		if public := public[d.Own]; public != "" {
@@ -161,7 +165,7 @@ func (l *itemList) admit(server string, all []*definition.Definition,
 				Detail: detail}
 		}
 	}
-	identity, err := newPinServer(l.upstream.id, l.upstream.source, server)
+	identity, err := newPinServer(l.upstream.id, l.upstream.source, serverName)
 	var report pin.Report
 	if err == nil {
 		report, err = l.pins.Check(pins, identity, l.kind, definition.Texts(all))
@@ -204,6 +208,9 @@ func (l *itemList) admit(server string, all []*definition.Definition,
 		}
 		if !l.upstream.g.o.PinsWarn {
 			withhold(all[i], reason, detail)
+			if name := public[all[i].Own]; name != "" && !all[i].OnlyForApps {
+				unreviewed = append(unreviewed, l.unreviewedItem(all[i], v.Pinned, name, reason))
+			}
 		}
 	}
 	l.pins.Warned = warned
@@ -212,10 +219,19 @@ func (l *itemList) admit(server string, all []*definition.Definition,
 
 // serverInstructions are the instructions of a server.
 type serverInstructions struct {
-	isKnown  bool          // the server, or the cache of its lists, has said them
-	server   string        // serverInfo.name
-	text     string        // at most pin.MaxInstructions bytes
-	withheld *WithheldItem // why they are not offered; nil: they are
+	isKnown  bool              // the server, or the cache of its lists, has said them
+	server   string            // serverInfo.name
+	pinned   []json.RawMessage // of pin.InstructionsOf; nil: there are none
+	withheld *WithheldItem     // why they are not offered; nil: they are
+}
+
+// text returns the instructions, as far as they are pinned.
+func (i *serverInstructions) text() string {
+	if i.pinned == nil {
+		return ""
+	}
+	text, _ := jsonscan.Text(jsonscan.Member(i.pinned[0], "text"))
+	return text
 }
 
 // offered returns the text that clients may get.
@@ -223,25 +239,25 @@ func (i *serverInstructions) offered() string {
 	if i.withheld != nil {
 		return ""
 	}
-	return i.text
+	return i.text()
 }
 
 // setInstructions replaces the instructions of the server with this serverInfo.name. The caller
 // holds applying.
 func (u *upstreamServer) setInstructions(server, text string) {
-	text = printable.TruncateBytes(text, pin.MaxInstructions)
-	was := u.instructions.Load()
-	if !was.isKnown || was.server != server || was.text != text {
-		u.admitInstructions(server, text)
+	was, now := u.instructions.Load(), pin.InstructionsOf(text)
+	same := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
+	if !was.isKnown || was.server != server || !slices.EqualFunc(was.pinned, now, same) {
+		u.admitInstructions(server, now)
 	}
 }
 
 // admitInstructions compares instructions with their pin and offers or withholds them. It logs a
 // difference once. Those without a pin are not known before the tools, which say whether the server
 // can be trusted as at first use. The caller holds applying.
-func (u *upstreamServer) admitInstructions(server, text string) {
+func (u *upstreamServer) admitInstructions(server string, pinned []json.RawMessage) {
 	was := u.instructions.Load()
-	now := &serverInstructions{isKnown: true, server: server, text: text}
+	now := &serverInstructions{isKnown: true, server: server, pinned: pinned}
 	defer u.instructions.Store(now)
 	if u.g.pins == nil {
 		return
@@ -254,14 +270,14 @@ func (u *upstreamServer) admitInstructions(server, text string) {
 		compare = u.g.pins.Compare
 	}
 	if err == nil {
-		report, err = compare(identity, pin.Instructions, pin.InstructionsOf(text))
+		report, err = compare(identity, pin.Instructions, pinned)
 	}
 	w := WithheldItem{Kind: pin.Instructions, Name: string(pin.Instructions)}
 	switch {
 	case report.First && !toolsKnown:
-		now.isKnown, now.text = false, ""
+		now.isKnown, now.pinned = false, nil
 		return
-	case text == "":
+	case pinned == nil:
 		return
 	case err != nil:
 		w.Reason, w.Detail = ReasonUnusable, err.Error()
@@ -384,8 +400,8 @@ func (g *Gateway) withPin(server string, kind mcp.Kind, name string,
 func (u *upstreamServer) latest(kind mcp.Kind, name string) (server string, text json.RawMessage) {
 	u.applying.Lock()
 	defer u.applying.Unlock()
-	if i := u.instructions.Load(); kind == pin.Instructions && i.text != "" {
-		return i.server, pin.InstructionsOf(i.text)[0]
+	if i := u.instructions.Load(); kind == pin.Instructions && i.pinned != nil {
+		return i.server, i.pinned[0]
 	}
 	for _, l := range u.lists {
 		for _, d := range l.listed {

@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/statelog"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -223,7 +224,9 @@ func (g *Gateway) upstreamsByID(ids []string) []*upstreamServer {
 // stateChanged logs a change of a server's state, and updates the lists of a server that was
 // started, enabled or disabled.
 func (g *Gateway) stateChanged(s host.Status) {
-	g.logState(s)
+	if g.ctx.Err() == nil { // Close ends all servers
+		statelog.Log(g.o.Logger, s)
+	}
 	g.mu.Lock()
 	u := g.upstreams[s.ID]
 	g.mu.Unlock()

@@ -268,7 +268,7 @@ func (u *upstreamServer) update() {
 }
 
 // warnUnlisted logs why no list of the server can be fetched, unless that is as it should be. A
-// listfetch.Fetcher logs the error of its own list, and logState that of the server.
+// listfetch.Fetcher logs the error of its own list, and package statelog that of the server.
 func (u *upstreamServer) warnUnlisted(err error) {
 	_, isLogged := errors.AsType[*listfetch.ListError](err)
 	if _, failed := errors.AsType[*host.UnavailableError](err); failed {
@@ -299,7 +299,7 @@ func (u *upstreamServer) recheckPins() {
 		l.recheck()
 	}
 	if i := u.instructions.Load(); i.isKnown {
-		u.admitInstructions(i.server, i.text)
+		u.admitInstructions(i.server, i.pinned)
 	}
 }
 

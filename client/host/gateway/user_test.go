@@ -160,6 +160,54 @@ func TestPerUserLimit(t *testing.T) {
 	})
 }
 
+// The lists that are being fetched for one principal are bounded, however many clients with
+// credentials of their own he has; nobody else waits for that.
+func TestFetchesOfOnePrincipal(t *testing.T) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		release := make(chan struct{})
+		type client struct{}
+		w.perUser(gateway.Options{}, func(s *gateway.Upstream) {
+			s.MaxSessions = 1000
+			s.User = func(ctx context.Context) (string, any, error) {
+				name, _ := ctx.Value(client{}).(string)
+				return dispatch.PrincipalFrom(ctx) + name, nil, nil
+			}
+			connect := s.Connect
+			s.Connect = hung(release, connect)
+		})
+		as := func(user, name string) error {
+			ctx := context.WithValue(context.WithValue(t.Context(), contextkey.Principal{}, user),
+				client{}, name)
+			limited, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			return w.gateway.AwaitOperation(limited, "up.verbatim")
+		}
+		const most = 64
+		for i := range most {
+			assert.ErrorIs(t, as("ada", fmt.Sprint(i)), context.DeadlineExceeded, "%d", i)
+		}
+		assert.ErrorContains(t, as("ada", "more"), host.ErrTooManySessions.Error())
+		assert.ErrorIs(t, as("ada", "0"), context.DeadlineExceeded, "it waits for what is fetched")
+		assert.ErrorIs(t, as("bob", ""), context.DeadlineExceeded)
+		close(release)
+		time.Sleep(settle)
+		assert.NilError(t, as("ada", "more"))
+	})
+}
+
+// hung returns a function that connects when release is closed.
+func hung(release <-chan struct{}, connect func(context.Context, string, client.Options) (
+	*client.Client, error)) func(context.Context, string, client.Options) (*client.Client, error) {
+	return func(ctx context.Context, user string, o client.Options) (*client.Client, error) {
+		select {
+		case <-release:
+			return connect(ctx, user, o)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
 // A tenant is what a server shows to one user.
 type tenant struct {
 	tools     map[string]string // definitions by name

@@ -1,12 +1,9 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -17,10 +14,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
-	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
-	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/uritemplate"
-	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -59,6 +53,7 @@ type userLists struct {
 	offers     map[mcp.Kind]map[string]*offer    // by public name
 	operations map[string]*definition.Definition // the tools as operations, by their names
 	withheld   []WithheldItem
+	unreviewed map[mcp.Kind][]server.Withheld
 	missing    map[mcp.Kind]bool // lists that the server has not returned
 	err        error
 	retry      time.Time // when the lists are asked for again, with err
@@ -137,12 +132,6 @@ type userTable struct {
 	operations map[string]*userOperation
 }
 
-// A userOperation is a tool of some users that is an operation.
-type userOperation struct {
-	definition []byte // of the first user; nil: that of another one differs, and it shows neither
-	users      int
-}
-
 // remove forgets lists. The caller holds mu.
 func (t *userTable) remove(name string, l *userLists) {
 	if t.byName[name] == l {
@@ -200,114 +189,6 @@ func (t *userTable) announce(principal string) {
 	for _, d := range t.g.allDownstreams() {
 		d.server.Integration().ListsChanged(principal)
 	}
-}
-
-// keep reserves the memory of lists, unless they were dropped meanwhile.
-func (t *userTable) keep(l *userLists, bytes int64) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if l.dropped {
-		return nil // only those who wait for them see them
-	}
-	if l.held > 0 { // of a first attempt
-		t.g.userLists.Give(l.principal, l.held)
-		l.held = 0
-	}
-	if err := t.g.userLists.Take(l.principal, bytes); err != nil {
-		return fmt.Errorf("has lists of %d bytes, for which the user has no room: %w", bytes, err)
-	}
-	l.held = bytes
-	return nil
-}
-
-// offerOperations offers the tools of a user as operations. If another user has another definition
-// of one, the operation shows nothing of either, and its arguments are only checked by the server.
-func (u *upstreamServer) offerOperations(l *userLists) {
-	t := &u.users
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if l.dropped || u.g.o.Catalog == nil {
-		return
-	}
-	for name, d := range l.operations {
-		op, known := t.operations[name]
-		var tool mcp.Tool
-		err := mcp.Unmarshal(d.Passed, &tool)
-		switch {
-		case err != nil:
-		case !known:
-			op = &userOperation{definition: d.Passed}
-			err = u.putOwnOperation(name, d, &tool, tool.InputSchema, false)
-			if err != nil {
-				err = u.putOwnOperation(name, d, &tool, nil, false)
-			}
-		case op.definition != nil && !bytes.Equal(op.definition, d.Passed):
-			_, own, _ := strings.Cut(name, ".")
-			err = u.putOwnOperation(name, d, &mcp.Tool{Name: own}, nil, true)
-			if err == nil {
-				op.definition = nil
-			}
-		}
-		if err != nil {
-			u.warn("a tool of a user is no operation", fmt.Errorf("%s: %w", name, err))
-			delete(l.operations, name)
-			continue
-		}
-		op.users++
-		t.operations[name] = op
-	}
-	l.counted = true
-}
-
-func (u *upstreamServer) putOwnOperation(name string, d *definition.Definition, tool *mcp.Tool,
-	input json.RawMessage, registered bool) error {
-	op, err := u.operation(name, d, tool, input)
-	switch {
-	case err != nil:
-		return err
-	case registered:
-		return u.g.o.Catalog.Replace(op)
-	}
-	return u.g.o.Catalog.Register(op)
-}
-
-// operationFor returns the tool that is an operation for the caller in ctx.
-func (u *upstreamServer) operationFor(ctx context.Context,
-	name string) (*definition.Definition, error) {
-	timer := time.NewTimer(userListWait)
-	defer timer.Stop()
-	l, err := u.listsFor(ctx, timer.C)
-	if err != nil {
-		return nil, err
-	}
-	if d := l.operations[name]; d != nil {
-		return d, nil
-	}
-	return nil, errNoOperation
-}
-
-var errNoOperation = dispatch.Errorf(dispatch.NotFound, "There is no operation of that name.")
-
-// OffersOperation reports whether the caller in ctx has an operation of Options.Catalog with this
-// name: those of servers with [host.PerUser] are for the users whose lists have them. It may wait
-// for these lists until a few seconds after they were first asked for.
-func (g *Gateway) OffersOperation(ctx context.Context, name string) bool {
-	for _, u := range g.allUpstreams() {
-		u.users.mu.Lock()
-		_, ok := u.users.operations[name]
-		u.users.mu.Unlock()
-		if !ok {
-			continue
-		}
-		l, err := u.begin(ctx)
-		if err == nil {
-			timer := time.NewTimer(time.Until(l.began.Add(userListWait)))
-			defer timer.Stop()
-			l, err = u.listsFor(ctx, timer.C)
-		}
-		return err == nil && l.operations[name] != nil
-	}
-	return true
 }
 
 // AwaitCaller waits, a few seconds at most, for what only the caller in ctx has at servers with
@@ -415,6 +296,22 @@ func (u *upstreamServer) listsFor(ctx context.Context, timer <-chan time.Time) (
 	return l, nil
 }
 
+// latestLists returns the last lists of the user of the request in ctx, or nil if they are not
+// known. Unlike knownLists, it does not have them fetched.
+func (u *upstreamServer) latestLists(ctx context.Context) *userLists {
+	name, _, err := u.userOf(ctx)
+	if err != nil || u.disabled.Load() {
+		return nil
+	}
+	u.users.mu.Lock()
+	l := u.users.byName[name]
+	u.users.mu.Unlock()
+	if l == nil || !l.isDone() || l.err != nil {
+		return nil
+	}
+	return l
+}
+
 // knownLists is listsFor without waiting; nil: they are not known.
 func (u *upstreamServer) knownLists(ctx context.Context) *userLists {
 	if l, err := u.begin(ctx); err == nil && l.isDone() && l.err == nil {
@@ -470,6 +367,22 @@ func (g *Gateway) ownItems(ctx context.Context, d *downstream) []*server.OwnItem
 	return sets
 }
 
+// knownItems is ownItems for a notification: what is known of the lists, without the tool to log
+// in.
+func (g *Gateway) knownItems(ctx context.Context, d *downstream) []*server.OwnItems {
+	servers := g.perUserServers(d)
+	if servers == nil {
+		return nil
+	}
+	sets := []*server.OwnItems{}
+	for _, u := range servers {
+		if l := u.latestLists(ctx); l != nil {
+			sets = append(sets, l.items)
+		}
+	}
+	return sets
+}
+
 // awaitUserLists waits for the lists of the user of the request in ctx at the wanted servers. If
 // any is true, each of them may have what is looked for, and one that cannot be used is not an
 // error.
@@ -486,116 +399,4 @@ func (g *Gateway) awaitUserLists(ctx context.Context, wanted func(*upstreamServe
 		}
 	}
 	return nil
-}
-
-// fetchFor fetches the lists of a user, and announces them if that takes long.
-func (u *upstreamServer) fetchFor(ctx context.Context, name string, l *userLists, announced bool) {
-	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, userListTimeout)
-	defer cancel()
-	err := u.g.manager.Use(ctx, u.id, name, true, func(c *client.Client) error {
-		l.client = c
-		return u.readLists(ctx, c, l)
-	})
-	if err != nil {
-		u.warn("the lists of a user cannot be fetched", err)
-		l.err, l.retry = err, time.Now().Add(userListRetry)
-	}
-	close(l.done)
-	if announced || time.Since(began) > userListWait {
-		u.users.announce(l.principal)
-	}
-}
-
-// readLists reads the lists of a user from his connection. The error is that of a server that
-// returns no list.
-func (u *upstreamServer) readLists(ctx context.Context, c *client.Client, l *userLists) error {
-	var (
-		failed error
-		all    []server.Item
-		bytes  int64
-		tools  []*definition.Definition
-	)
-	l.offers, l.withheld, l.operations = map[mcp.Kind]map[string]*offer{}, nil, nil
-	l.missing = map[mcp.Kind]bool{}
-	// tools last: some depend on the others
-	for _, kind := range []mcp.Kind{mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt,
-		mcp.KindTool} {
-		listed, invalid, err := definition.ParseList(kind,
-			c.Integration().Definitions(ctx, kind), u.overrides)
-		if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) {
-			l.missing[kind], failed = true, err
-			continue
-		}
-		for _, d := range listed {
-			bytes += copiesOfDefinition * int64(len(d.Text))
-		}
-		if kind == mcp.KindTool {
-			tools = listed
-		}
-		u.offerTo(l, kind, c.ServerInfo().Name, listed, invalid)
-	}
-	if u.asTools != nil && !l.missing[mcp.KindTool] {
-		for _, d := range u.toolsFor(tools,
-			func(kind mcp.Kind) bool { return len(l.offers[kind]) > 0 }) {
-			public := u.publicName(d.Name)
-			l.offers[mcp.KindTool][public] = &offer{Definition: d}
-		}
-	}
-	if len(l.missing) == 4 {
-		return failed
-	}
-	if err := u.users.keep(l, bytes); err != nil {
-		return fmt.Errorf("server %q %w", u.id, err)
-	}
-	for kind, offers := range l.offers {
-		for public, o := range offers {
-			o.public = u.publicDefinition(kind, o.Definition, public)
-			all = append(all, u.item(nil, kind, o))
-		}
-	}
-	items, errs := server.NewOwnItems(all)
-	for _, err := range errs {
-		u.warn("an item of a user is withheld: its definition is invalid", err)
-	}
-	l.items = items
-	u.offerOperations(l)
-	return nil
-}
-
-// offerTo adds the items of a list to those that a user sees, but for what pins, overrides and
-// names of others withhold. Servers whose lists are the same for all have precedence, whatever
-// their order, so that no name changes its owner with a user.
-func (u *upstreamServer) offerTo(l *userLists, kind mcp.Kind, serverName string,
-	listed []*definition.Definition, invalid []definition.Invalid) {
-	own, withheld := u.newList(kind), map[string]WithheldItem{}
-	for _, d := range invalid {
-		withheld[unusablePrefix+d.Own] = WithheldItem{Kind: kind, Name: d.Own,
-			Reason: ReasonUnusable, Detail: d.Err.Error()}
-	}
-	usable := own.withoutRefused(own.admit(serverName, listed, withheld), withheld)
-	_, claimed, wanted := own.choose(listed, usable, withheld)
-	if own.operations != nil {
-		_, _, l.operations = own.operations.choose(listed, usable, map[string]WithheldItem{})
-	}
-	offers := make(map[string]*offer, len(wanted))
-	for public, d := range wanted {
-		if own.shared {
-			key := nametable.NewKey(kind, public)
-			if other, taken := u.g.names.Other(key, u.id); taken {
-				withheld[public] = WithheldItem{Kind: kind, Name: claimed[public],
-					Reason: ReasonCollision, Detail: other.ID}
-				continue
-			}
-		}
-		offers[public] = &offer{Definition: d}
-	}
-	l.offers[kind] = offers
-	for _, w := range withheld {
-		l.withheld = append(l.withheld, w)
-		u.g.o.Logger.Debug("gateway: an item is withheld from a user",
-			slog.String("server", u.id), slog.String("kind", string(kind)),
-			slog.String("own_name", w.Name), slog.String("reason", string(w.Reason)),
-			slog.String("detail", w.Detail))
-	}
 }

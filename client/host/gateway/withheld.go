@@ -3,14 +3,17 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
 // A WithheldItem is an item that a server has and the gateway does not offer.
@@ -78,6 +81,58 @@ func (l *itemList) withheldItem(own string) (w WithheldItem, found bool) {
 		return w, false
 	}
 	return all[i], true
+}
+
+// unreviewedItem returns an item that a pin withholds, as clients may learn of it: with the
+// definition that was accepted, if there is one, because its hints say who may know of it.
+func (l *itemList) unreviewedItem(d *definition.Definition, pinned json.RawMessage,
+	public string, reason Reason) server.Withheld {
+	if pinned != nil {
+		accepted, _ := definition.ParseTexts(l.kind, []json.RawMessage{pinned},
+			l.upstream.overrides)
+		if len(accepted) == 1 {
+			d = accepted[0]
+		}
+	}
+	return server.Withheld{Key: public, Why: reasonsForClients[reason], Origin: server.Origin{
+		Server: l.upstream.id, Name: d.Own,
+		Definition: l.upstream.publicDefinition(l.kind, d, public)}}
+}
+
+// reasonsForClients says why pins withhold an item.
+var reasonsForClients = map[Reason]string{
+	ReasonChanged:  "its definition has changed",
+	ReasonNew:      "it is new",
+	ReasonIdentity: "its server is another one than before",
+}
+
+func (l *itemList) setUnreviewed(all []server.Withheld) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unreviewed = all
+}
+
+// unreviewed returns the items of a kind that pins withhold from the client of the request in ctx
+// at d.
+func (g *Gateway) unreviewed(ctx context.Context, d *downstream,
+	kind mcp.Kind) (all []server.Withheld) {
+	for _, u := range g.allUpstreams() {
+		t := target{conn: server.ConnFrom(ctx)}
+		switch {
+		case u.disabled.Load() || !d.includes(u.id) ||
+			u.sharing == host.PerSession && t.isStateless():
+		case u.sharing == host.PerUser && kind != mcp.KindSkill:
+			if own := u.latestLists(ctx); own != nil {
+				all = append(all, own.unreviewed[kind]...)
+			}
+		default:
+			l := u.list(kind)
+			l.mu.Lock()
+			all = append(all, l.unreviewed...)
+			l.mu.Unlock()
+		}
+	}
+	return all
 }
 
 // A withheldError is the error of a call of an item that is withheld.

@@ -18,7 +18,11 @@ type Found struct {
 	Unknown     []string          // words that occur nowhere, if nothing is found for that reason
 	Servers     []string          // of the tools, if the Query's server is none of them
 	Missing     []string          // servers whose tools are not known
+	Withheld    []Withheld        // tools that match and are not offered, the best first
 }
+
+// A Withheld is a tool that is not offered.
+type Withheld struct{ Name, Why string }
 
 const (
 	maxSummary     = 300      // characters of a description in a compact answer
@@ -115,6 +119,14 @@ func (f *Found) notes(q *Query) (notes []string) {
 	}
 	if f.Writing > 0 {
 		say("%d that match are left out, because they are not marked as read-only.", f.Writing)
+	}
+	if f.Withheld != nil {
+		var named []string
+		for _, w := range f.Withheld {
+			named = append(named, shownName(w.Name)+" ("+w.Why+")")
+		}
+		say("Withheld until whoever runs this gateway has reviewed them: %s.",
+			strings.Join(named, ", "))
 	}
 	if f.Missing != nil {
 		say("The tools of these servers are not known at the moment: %s.",

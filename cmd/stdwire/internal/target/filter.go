@@ -149,8 +149,7 @@ func offeredTools(s *config.Server, definitions []json.RawMessage) []OfferedTool
 	var changed map[string]json.RawMessage
 	var refused map[string]error
 	if s != nil && len(s.ItemOverrides) > 0 {
-		changed = gateway.Overridden(mcp.KindTool, definitions, s.ItemOverrides)
-		refused = gateway.RefusedOverrides(mcp.KindTool, definitions, s.ItemOverrides)
+		changed, refused = gateway.Overridden(mcp.KindTool, definitions, s.ItemOverrides)
 	}
 	for _, definition := range definitions {
 		own := mcp.KindTool.KeyOf(definition)

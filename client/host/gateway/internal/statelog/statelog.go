@@ -1,4 +1,5 @@
-package gateway
+// Package statelog logs what becomes of the servers of a gateway.
+package statelog
 
 import (
 	"context"
@@ -7,12 +8,9 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 )
 
-// logState logs that a server has started, stopped or failed. The state Starting has no line,
-// because another state with a line follows, nor has what the user of the manager does.
-func (g *Gateway) logState(s host.Status) {
-	if g.ctx.Err() != nil {
-		return // Close ends all servers
-	}
+// Log logs that a server has started, stopped or failed. The state Starting has no line, because
+// another state with a line follows, nor has what the user of the manager does.
+func Log(log *slog.Logger, s host.Status) {
 	level, message := slog.LevelInfo, ""
 	attrs := []slog.Attr{slog.String("server", s.ID)}
 	switch s.State {
@@ -37,5 +35,5 @@ func (g *Gateway) logState(s host.Status) {
 		attrs = append(attrs, slog.Any("error", &host.UnavailableError{ID: s.ID, Err: s.Err}),
 			slog.Time("next_try", s.RetryAt))
 	}
-	g.o.Logger.LogAttrs(context.Background(), level, message, attrs...)
+	log.LogAttrs(context.Background(), level, message, attrs...)
 }

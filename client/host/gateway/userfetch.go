@@ -1,0 +1,148 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// fetchFor fetches the lists of a user, and announces them if that takes long.
+func (u *upstreamServer) fetchFor(ctx context.Context, name string, l *userLists, announced bool) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, userListTimeout)
+	defer cancel()
+	err := u.g.manager.Use(ctx, u.id, name, true, func(c *client.Client) error {
+		l.client = c
+		return u.readLists(ctx, c, l)
+	})
+	if err != nil {
+		u.warn("the lists of a user cannot be fetched", err)
+		l.err, l.retry = err, time.Now().Add(userListRetry)
+	}
+	close(l.done)
+	if announced || time.Since(began) > userListWait {
+		u.users.announce(l.principal)
+	}
+}
+
+// readLists reads the lists of a user from his connection. The error is that of a server that
+// returns no list.
+func (u *upstreamServer) readLists(ctx context.Context, c *client.Client, l *userLists) error {
+	var (
+		failed error
+		all    []server.Item
+		bytes  int64
+		tools  []*definition.Definition
+	)
+	l.offers, l.withheld, l.operations = map[mcp.Kind]map[string]*offer{}, nil, nil
+	l.unreviewed = map[mcp.Kind][]server.Withheld{}
+	l.missing = map[mcp.Kind]bool{}
+	// tools last: some depend on the others
+	for _, kind := range []mcp.Kind{mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt,
+		mcp.KindTool} {
+		listed, invalid, err := definition.ParseList(kind,
+			c.Integration().Definitions(ctx, kind), u.overrides)
+		if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) {
+			l.missing[kind], failed = true, err
+			continue
+		}
+		for _, d := range listed {
+			bytes += copiesOfDefinition * int64(len(d.Text))
+		}
+		if kind == mcp.KindTool {
+			tools = listed
+		}
+		u.offerTo(l, kind, c.ServerInfo().Name, listed, invalid)
+	}
+	if u.asTools != nil && !l.missing[mcp.KindTool] {
+		for _, d := range u.toolsFor(tools,
+			func(kind mcp.Kind) bool { return len(l.offers[kind]) > 0 }) {
+			public := u.publicName(d.Name)
+			l.offers[mcp.KindTool][public] = &offer{Definition: d}
+		}
+	}
+	if len(l.missing) == 4 {
+		return failed
+	}
+	if err := u.users.keep(l, bytes); err != nil {
+		return fmt.Errorf("server %q %w", u.id, err)
+	}
+	for kind, offers := range l.offers {
+		for public, o := range offers {
+			o.public = u.publicDefinition(kind, o.Definition, public)
+			all = append(all, u.item(nil, kind, o))
+		}
+	}
+	items, errs := server.NewOwnItems(all)
+	for _, err := range errs {
+		u.warn("an item of a user is withheld: its definition is invalid", err)
+	}
+	l.items = items
+	u.offerOperations(l)
+	return nil
+}
+
+// keep reserves the memory of lists, unless they were dropped meanwhile.
+func (t *userTable) keep(l *userLists, bytes int64) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l.dropped {
+		return nil // only those who wait for them see them
+	}
+	if l.held > 0 { // of a first attempt
+		t.g.userLists.Give(l.principal, l.held)
+		l.held = 0
+	}
+	if err := t.g.userLists.Take(l.principal, bytes); err != nil {
+		return fmt.Errorf("has lists of %d bytes, for which the user has no room: %w", bytes, err)
+	}
+	l.held = bytes
+	return nil
+}
+
+// offerTo adds the items of a list to those that a user sees, but for what pins, overrides and
+// names of others withhold. Servers whose lists are the same for all have precedence, whatever
+// their order, so that no name changes its owner with a user.
+func (u *upstreamServer) offerTo(l *userLists, kind mcp.Kind, serverName string,
+	listed []*definition.Definition, invalid []definition.Invalid) {
+	own, withheld := u.newList(kind), map[string]WithheldItem{}
+	for _, d := range invalid {
+		withheld[unusablePrefix+d.Own] = WithheldItem{Kind: kind, Name: d.Own,
+			Reason: ReasonUnusable, Detail: d.Err.Error()}
+	}
+	usable := own.withoutRefused(own.admit(serverName, listed, withheld), withheld)
+	l.unreviewed[kind] = own.unreviewed
+	_, claimed, wanted := own.choose(listed, usable, withheld)
+	if own.operations != nil {
+		_, _, l.operations = own.operations.choose(listed, usable, map[string]WithheldItem{})
+	}
+	offers := make(map[string]*offer, len(wanted))
+	for public, d := range wanted {
+		if own.shared {
+			key := nametable.NewKey(kind, public)
+			if other, taken := u.g.names.Other(key, u.id); taken {
+				withheld[public] = WithheldItem{Kind: kind, Name: claimed[public],
+					Reason: ReasonCollision, Detail: other.ID}
+				continue
+			}
+		}
+		offers[public] = &offer{Definition: d}
+	}
+	l.offers[kind] = offers
+	for _, w := range withheld {
+		l.withheld = append(l.withheld, w)
+		u.g.o.Logger.Debug("gateway: an item is withheld from a user",
+			slog.String("server", u.id), slog.String("kind", string(kind)),
+			slog.String("own_name", w.Name), slog.String("reason", string(w.Reason)),
+			slog.String("detail", w.Detail))
+	}
+}
