@@ -201,6 +201,45 @@ func TestServeLoginTool(t *testing.T) {
 			assert.NilError(t, err)
 		}
 	}
+
+	// the page of the operator has the logins, without tokens, and revokes them
+	ada := connect(mcp.Modern, "ada", "", client.Options{})
+	logIn(linkIn(ada.CallTool(ctx, "up__login", nil)))
+	page := openWebPage(t, "--gateway")
+	of := func(user string) (state string) {
+		answer := page.send("GET", "/api/gateway", nil)
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		assert.NilError(t, err)
+		up.mu.Lock()
+		for _, secret := range append(up.good, up.refresh) {
+			assert.Check(t, secret == "" || !strings.Contains(string(text), secret))
+		}
+		up.mu.Unlock()
+		var about struct {
+			Logins []struct{ User, Server, State string }
+		}
+		assert.NilError(t, json.Unmarshal(text, &about))
+		for _, l := range about.Logins {
+			if l.User == "token#"+user && l.Server == "up" {
+				return l.State
+			}
+		}
+		return ""
+	}
+	page.until(func() bool { return of("ada") == "valid" })
+	revoke := func(user string) (status int) {
+		return page.do("POST", "/api/gateway/revoke", obj{"user": "token#" + user, "server": "up"},
+			nil)
+	}
+	assert.Check(t, revoke("eve") != http.StatusOK)
+	assert.Equal(t, of("ada"), "valid")
+	assert.Equal(t, revoke("ada"), http.StatusOK)
+	assert.Equal(t, of("ada"), "")
+	up.mu.Lock()
+	assert.Check(t, up.refresh == "", "the authorization server was not asked to revoke it")
+	up.mu.Unlock()
+	linkIn(ada.CallTool(ctx, "up__echo", obj{"text": "x"}))
 }
 
 // logInAt logs a user in to the server up by a link.

@@ -338,9 +338,10 @@ type PinReview struct {
 }
 
 // ReviewPin compares a definition of a server with its pin. kind and name are those of a
-// [WithheldItem] or of another item of the latest list. It starts no server.
+// [WithheldItem] or of another item of the latest list. Of a definition that is withheld from
+// several users, it is that of one of them. It starts no server.
 func (g *Gateway) ReviewPin(server string, kind mcp.Kind, name string) (r PinReview, err error) {
-	err = g.withPin(server, kind, name, func(of pin.Server, definition json.RawMessage) error {
+	err = g.withPin(server, kind, name, nil, func(of pin.Server, definition json.RawMessage) error {
 		r, err = g.reviewPin(of, kind, definition)
 		return err
 	})
@@ -360,7 +361,7 @@ func (g *Gateway) reviewPin(of pin.Server, kind mcp.Kind, now json.RawMessage) (
 // reviewed, see [Gateway.ReviewPin]. If its identity has changed, its other pins are removed, and
 // what they were for is withheld until it is accepted too.
 func (g *Gateway) AcceptPin(server string, kind mcp.Kind, name string, reviewed PinReview) error {
-	err := g.withPin(server, kind, name, func(of pin.Server, definition json.RawMessage) error {
+	compare := func(of pin.Server, definition json.RawMessage) error {
 		r, err := g.reviewPin(of, kind, definition)
 		if err != nil {
 			return err
@@ -371,18 +372,23 @@ func (g *Gateway) AcceptPin(server string, kind mcp.Kind, name string, reviewed 
 				kind, name, server)
 		}
 		return g.pins.Accept(of, kind, []json.RawMessage{definition}, name)
-	})
+	}
+	err := g.withPin(server, kind, name, reviewed.Now, compare)
 	if err == nil {
 		g.Recheck()
 	}
 	return err
 }
 
-// withPin calls f with the latest definition of an item and the identity of its server.
-func (g *Gateway) withPin(server string, kind mcp.Kind, name string,
+// withPin calls f with the latest definition of an item and the identity of its server. If users
+// have different ones, it is the reviewed one.
+func (g *Gateway) withPin(server string, kind mcp.Kind, name string, reviewed json.RawMessage,
 	f func(pin.Server, json.RawMessage) error) error {
 	for _, u := range g.upstreamsByID([]string{server}) {
 		of, definition := u.latest(kind, name)
+		if definition == nil {
+			of, definition = u.users.unpinned(kind, name, reviewed)
+		}
 		if definition == nil || g.pins == nil {
 			continue
 		}

@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -54,6 +56,7 @@ type userLists struct {
 	operations map[string]*definition.Definition // the tools as operations, by their names
 	withheld   []WithheldItem
 	unreviewed map[mcp.Kind][]server.Withheld
+	unpinned   []unpinnedDefinition
 	missing    map[mcp.Kind]bool // lists that the server has not returned
 	err        error
 	retry      time.Time // when the lists are asked for again, with err
@@ -61,6 +64,14 @@ type userLists struct {
 	dropped bool  // guarded by userTable.mu
 	counted bool  // in userTable.operations; guarded by userTable.mu
 	held    int64 // bytes of Gateway.userLists; guarded by userTable.mu
+}
+
+// An unpinnedDefinition is one that is withheld from a user because of its pin, or for want of one.
+type unpinnedDefinition struct {
+	server string // serverInfo.name of who sent it
+	kind   mcp.Kind
+	name   string // the server's own
+	text   json.RawMessage
 }
 
 func (l *userLists) isDone() bool {
@@ -212,6 +223,33 @@ func (t *userTable) withheldItems() (all []WithheldItem) {
 		}
 	}
 	return all
+}
+
+// unpinned returns a definition that is withheld from a user because of its pin, and the
+// serverInfo.name of who sent it. Of several users' it is the one that equals reviewed, or else the
+// first.
+func (t *userTable) unpinned(kind mcp.Kind, name string, reviewed json.RawMessage) (server string,
+	text json.RawMessage) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, user := range slices.Sorted(maps.Keys(t.byName)) {
+		l := t.byName[user]
+		if !l.isDone() {
+			continue
+		}
+		for _, d := range l.unpinned {
+			if d.kind != kind || d.name != name {
+				continue
+			}
+			if bytes.Equal(d.text, reviewed) {
+				return d.server, d.text
+			}
+			if text == nil {
+				server, text = d.server, d.text
+			}
+		}
+	}
+	return server, text
 }
 
 // begin returns the lists of the user of the request in ctx, which it fetches in the background

@@ -2,7 +2,9 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,5 +76,54 @@ func TestReadsOfWithheldResourcesOfUsers(t *testing.T) {
 		assert.Assert(t, cmp.Contains(text, "of ada"))
 		_, err = read("bob", "t://x") // who has not changed
 		assert.NilError(t, err)
+	})
+}
+
+// The operator can compare a definition that is withheld from users with its pin, and accept it as
+// one of them has it.
+func TestReviewOfDefinitionsOfUsers(t *testing.T) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		shown := map[string]*tenant{"ada": {tools: map[string]string{"echo": "first"}},
+			"bob": {tools: map[string]string{"echo": "first"}}}
+		servers := w.tenants(gateway.Options{PinFile: filepath.Join(t.TempDir(), "pins")}, shown, nil)
+		lists := func(user string) bool {
+			time.Sleep(settle)
+			names, _ := listed(t, w.downstream.Integration().Stateless(user), "tools/list", "tools",
+				"name")
+			return strings.Contains(names, "up__echo")
+		}
+		for user := range shown {
+			assert.Assert(t, lists(user), user)
+		}
+		time.Sleep(time.Minute)
+		for user := range shown {
+			addTool(t, servers[user], "echo", "of "+user)
+		}
+		for user := range shown {
+			assert.Assert(t, !lists(user), user)
+		}
+		review := func() (pinned, now string) {
+			r, err := w.gateway.ReviewPin("up", mcp.KindTool, "echo")
+			assert.NilError(t, err)
+			return string(r.Pinned), string(r.Now)
+		}
+		accept := func(now string) error {
+			return w.gateway.AcceptPin("up", mcp.KindTool, "echo",
+				gateway.PinReview{Now: json.RawMessage(now)})
+		}
+		pinned, now := review()
+		assert.Assert(t, cmp.Contains(pinned, "first"))
+		assert.Assert(t, cmp.Contains(now, "of ada"))
+		assert.ErrorContains(t, accept(pinned), "has changed again")
+		assert.NilError(t, accept(strings.ReplaceAll(now, "of ada", "of bob")))
+		assert.Assert(t, lists("bob"))
+		assert.Assert(t, !lists("ada"))
+		pinned, now = review()
+		assert.Assert(t, cmp.Contains(pinned, "of bob"))
+		assert.Assert(t, cmp.Contains(now, "of ada"))
+		w.gateway.Manager().EndSession("ada") // nobody is refused it any more
+		synctest.Wait()
+		_, err := w.gateway.ReviewPin("up", mcp.KindTool, "echo")
+		assert.ErrorContains(t, err, "has listed no tool")
 	})
 }

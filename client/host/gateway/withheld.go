@@ -38,6 +38,11 @@ const (
 	ReasonUnusable Reason = "unusable"
 )
 
+// isOfPin reports whether accepting the definition makes it usable.
+func (r Reason) isOfPin() bool {
+	return r == ReasonChanged || r == ReasonNew || r == ReasonIdentity
+}
+
 // Withheld returns the items that are not offered, by server ID, sorted by kind and name. The
 // instructions of a server are an item of the kind "instructions".
 func (g *Gateway) Withheld() map[string][]WithheldItem {

@@ -79,16 +79,6 @@ type listedLogin struct {
 	userlogin.Login
 }
 
-func stateOf(l *userlogin.Login, now time.Time) string {
-	switch {
-	case !l.IsValid(now):
-		return "expired"
-	case !l.Expires.IsZero() && !now.Before(l.Expires):
-		return "renewable"
-	}
-	return "valid"
-}
-
 func (u *users) list(ctx context.Context, std *term.Streams) error {
 	store, closeStore, err := u.open()
 	if err != nil {
@@ -101,7 +91,7 @@ func (u *users) list(ctx context.Context, std *term.Streams) error {
 	}
 	all := []listedLogin{}
 	for _, l := range logins {
-		all = append(all, listedLogin{stateOf(&l, time.Now()), l})
+		all = append(all, listedLogin{l.State(time.Now()), l})
 	}
 	if u.output == "json" {
 		return std.Out.PrintValue(all)

@@ -43,6 +43,9 @@ func ReachGateway(ctx context.Context, std *term.Streams, pid int) (*Gateway, er
 // Name returns the name of the gateway in messages.
 func (g *Gateway) Name() string { return "gateway " + strconv.Itoa(g.client.Pid) }
 
+// Pid returns the process of the gateway.
+func (g *Gateway) Pid() int { return g.client.Pid }
+
 // Call runs an operation of the gateway, such as host.status. The error may be a
 // [*command.Failure] with the error's message.
 func (g *Gateway) Call(ctx context.Context, operation string, arguments, data any) error {

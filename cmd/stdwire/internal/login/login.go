@@ -97,12 +97,7 @@ func (l *Logins) Start(g *gateway.Gateway) {
 			l.forgetDemand(k)
 			l.wg.Go(func() { l.reconnect(k) })
 		}, func(k Key, revoked bool) {
-			l.log.Info("the login of a user has ended", slog.String("principal", k.User),
-				slog.String("server", k.Server))
-			if revoked && l.store.shared == nil { // or else whoever revokes does it
-				_ = l.store.endLink(l.ctx, k, errRevoked)
-			}
-			l.forgetDemand(k)
+			l.forget(k, revoked)
 			// a connection that does not end at once must not keep those of others
 			l.wg.Go(func() { m.EndSession(k.session()) })
 		}, func(err error) {
@@ -114,6 +109,16 @@ func (l *Logins) Start(g *gateway.Gateway) {
 				slog.Any("error", err))
 		})
 	})
+}
+
+// forget forgets what belongs to a login that has ended.
+func (l *Logins) forget(k Key, revoked bool) {
+	l.log.Info("the login of a user has ended", slog.String("principal", k.User),
+		slog.String("server", k.Server))
+	if revoked && l.store.shared == nil { // or else whoever revokes does it
+		_ = l.store.endLink(l.ctx, k, errRevoked)
+	}
+	l.forgetDemand(k)
 }
 
 // Close ends all that is in progress, and waits for it.

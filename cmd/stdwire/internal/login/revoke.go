@@ -78,6 +78,33 @@ func (unstored) Lock(context.Context, auth.Key) (unlock func(), err error) {
 	return func() {}, nil
 }
 
+// All returns the logins of all users, ordered by user and server.
+func (l *Logins) All(ctx context.Context) ([]Login, error) { return l.store.All(ctx) }
+
+// Revoke is [Store.Revoke] by the gateway itself. It ends the connections of the user, and blocks
+// until they have ended.
+func (l *Logins) Revoke(ctx context.Context, k Key) (unrevoked, err error) {
+	unrevoked, err = l.store.Revoke(ctx, k, func() auth.Options {
+		if s := l.server(k.Server); s != nil {
+			if e, secure, err := s.endpoint(); err == nil {
+				return s.options(e, secure)
+			}
+		}
+		return auth.Options{Name: "stdwire", Logger: l.log}
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.forget(k, true)
+	l.mu.Lock()
+	g := l.gateway
+	l.mu.Unlock()
+	if g != nil {
+		g.Manager().EndSession(k.session())
+	}
+	return unrevoked, nil
+}
+
 // Revoke deletes a login, and then asks its authorization server to revoke the tokens, if it offers
 // that. options returns those of the client there. A gateway that follows the file ends the
 // connections of the user within a second. One that is renewing the login is waited for, but not

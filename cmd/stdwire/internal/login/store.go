@@ -69,6 +69,17 @@ func (l *Login) IsValid(now time.Time) bool {
 	return now.Before(l.Until) && (l.Renewable || l.Expires.IsZero() || now.Before(l.Expires))
 }
 
+// State says in a word what a login is good for: it is valid, renewable without its user, or expired.
+func (l *Login) State(now time.Time) string {
+	switch {
+	case !l.IsValid(now):
+		return "expired"
+	case !l.Expires.IsZero() && !now.Before(l.Expires):
+		return "renewable"
+	}
+	return "valid"
+}
+
 // A row is a login with its tokens, sealed.
 type row struct {
 	Login

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"os"
@@ -11,7 +12,9 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/gatewaytext"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/login"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/server"
 )
@@ -48,6 +51,9 @@ func (st *Reloader) operatorOptions() ops.Options {
 			}
 			return err
 		}
+	}
+	if st.g.Logins != nil {
+		operations.Revoke = st.revokeLogin
 	}
 	return operations
 }
@@ -91,9 +97,43 @@ func (st *Reloader) About() ops.About {
 	if st.g.Rates != nil {
 		about.Rates = st.g.Rates.Uses()
 	}
+	about.Logins, about.LoginsMore = st.userLogins()
 	about.Store = st.g.store.About()
 	about.Refusals = st.g.Rules.Latest()
 	return about
+}
+
+// userLogins returns the first logins of users at servers, and how many more there are.
+func (st *Reloader) userLogins() (all []ops.UserLogin, more int) {
+	if st.g.Logins == nil {
+		return nil, 0
+	}
+	logins, _ := st.g.Logins.All() // which logs the error, and goes on with the last ones
+	for _, l := range logins[:min(len(logins), ops.MaxLogins)] {
+		all = append(all, ops.UserLogin{User: l.User, Client: l.Client, Server: l.Server,
+			State: l.State(time.Now()), Until: l.Until.UTC().Format(time.RFC3339),
+			Issuer: l.Issuer, Scopes: l.Scopes})
+	}
+	return all, len(logins) - len(all)
+}
+
+// revokeLogin revokes the login of a user at a server.
+func (st *Reloader) revokeLogin(ctx context.Context, in ops.LoginKey) (out ops.Revoked, err error) {
+	key := login.Key{User: in.User, Client: in.Client, Server: in.Server}
+	logins, err := st.g.Logins.All()
+	if err == nil && !slices.ContainsFunc(logins,
+		func(l login.Login) bool { return l.Key() == key }) {
+		return out, dispatch.Errorf(dispatch.NotFound, "%.100q has no login at %.50q", in.User,
+			in.Server)
+	}
+	unrevoked, err := st.g.Logins.Revoke(ctx, key)
+	switch {
+	case err != nil:
+		err = dispatch.Errorf(dispatch.StateError, "%w", err)
+	case unrevoked != nil:
+		out.Warning = unrevoked.Error()
+	}
+	return out, err
 }
 
 // costs returns what the tools of the profiles cost, for those that have tools. The caller holds

@@ -20,7 +20,7 @@ func TestOfferedTools(t *testing.T) {
 	}
 	definitions = append(definitions, json.RawMessage(`{"name":7}`))
 	s := &ConfiguredServer{server: &config.Server{Filter: host.Filter{Deny: []string{"e"}},
-		ItemOverrides: host.Overrides{
+		ItemOverrides: map[string]host.Override{
 			"a":    {Name: "z", Description: "other"},
 			"b":    {Hidden: true},
 			"c":    {Arguments: map[string]host.ArgumentOverride{"none": {Name: "x"}}},

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ type watchedGateway struct {
 	traffic *traffic.Traffic
 	wg      sync.WaitGroup
 
-	noAccept string // why the page cannot accept definitions; "" if it can
+	off string // why the page accepts no definitions and revokes no logins; "" if it does
 
 	mu       sync.Mutex
 	statuses []ops.Status
@@ -55,6 +56,13 @@ func (g *watchedGateway) fail(ctx context.Context, err error) {
 		g.mu.Unlock()
 		g.changes.Add(changes.Servers)
 	}
+}
+
+// failure returns why the gateway cannot be reached any more, or nil.
+func (g *watchedGateway) failure() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.err
 }
 
 func (g *watchedGateway) followStatuses(ctx context.Context) error {
@@ -115,6 +123,9 @@ type gatewayAbout struct {
 	Refusals []ops.Refusal       `json:"refusals"`
 	Waiting  []ops.PendingChange `json:"waiting"` // without definitions, which may have secrets
 	Invalid  []string            `json:"invalid"`
+
+	Logins     []ops.UserLogin `json:"logins"`
+	LoginsMore int             `json:"logins_more"`
 }
 
 // described returns the gateway as it described itself last.
@@ -122,7 +133,7 @@ func (g *watchedGateway) described() gatewayAbout {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	about := gatewayAbout{g.about.Clients, g.about.Costs, g.about.Rates, g.about.Refusals,
-		slices.Clone(g.about.Waiting), g.about.Invalid}
+		slices.Clone(g.about.Waiting), g.about.Invalid, g.about.Logins, g.about.LoginsMore}
 	for i := range about.Waiting {
 		about.Waiting[i].Definition = ""
 	}
@@ -167,12 +178,32 @@ func (g *watchedGateway) server() *server {
 	return srv
 }
 
+// eachOnce returns the states of servers, each once. A server with a connection for each user or
+// session is in the state of its first one that is ready, and has the sum of their memory and uses.
+func eachOnce(all []ops.Status) (list []ops.Status) {
+	for _, s := range all {
+		last := len(list) - 1
+		if last < 0 || list[last].Server != s.Server {
+			list = append(list, s)
+			continue
+		}
+		one := &list[last]
+		memory, uses, restarts := one.Memory+s.Memory, one.Uses+s.Uses, one.Restarts+s.Restarts
+		withheld := one.Withheld // only the first has it
+		if one.State != string(host.Ready) && s.State == string(host.Ready) {
+			*one = s
+		}
+		one.Memory, one.Uses, one.Restarts, one.Withheld = memory, uses, restarts, withheld
+	}
+	return list
+}
+
 // list returns the servers as the page shows them.
 func (g *watchedGateway) list() []serverStatus {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	list := []serverStatus{}
-	for _, s := range g.statuses {
+	for _, s := range eachOnce(g.statuses) {
 		status := serverStatus{ID: s.Server, Selector: g.Name(), Watched: true,
 			State: host.State(s.State), Uses: s.Uses, Restarts: s.Restarts, Memory: s.Memory,
 			Era: s.Era, Revision: s.Revision, Tools: s.Tools,
@@ -215,4 +246,34 @@ func (g *watchedGateway) log(ctx context.Context, id string, from int64) (map[st
 	var out ops.LogsOutput
 	err := g.Call(ctx, "host.logs", ops.LogsInput{Server: id, After: from}, &out)
 	return map[string]any{"text": out.Text, "next": out.Next, "missed": out.Missed}, err
+}
+
+// decide runs an operation that decides what others may do, unless other machines reach the page.
+func (g *watchedGateway) decide(ctx context.Context, operation string, arguments, data any) error {
+	if g.off != "" {
+		return &command.Failure{Code: "denied", Why: g.off}
+	}
+	return g.Call(ctx, operation, arguments, data)
+}
+
+// routes adds the routes of the definitions that the gateway withholds, and of the logins of its
+// users. The receiver is nil if none is watched.
+func (g *watchedGateway) routes(mux *http.ServeMux) {
+	if g == nil {
+		return
+	}
+	post(mux, "/api/gateway/review", func(r *http.Request, in ops.Withheld) (any, error) {
+		return g.review(r.Context(), in)
+	})
+	post(mux, "/api/gateway/accept", func(r *http.Request, in ops.AcceptedPin) (any, error) {
+		return nil, g.decide(r.Context(), "host.accept", in, new(struct{}))
+	})
+	post(mux, "/api/gateway/revoke", func(r *http.Request, in ops.LoginKey) (any, error) {
+		var out ops.Revoked
+		err := g.decide(r.Context(), "host.revoke", in, &out)
+		if err == nil {
+			err = g.refreshAbout(r.Context())
+		}
+		return out, err
+	})
 }

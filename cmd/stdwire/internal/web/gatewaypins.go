@@ -3,9 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
@@ -38,21 +36,4 @@ func (g *watchedGateway) review(ctx context.Context, what ops.Withheld) (*pinRev
 			Lists: map[mcp.Kind][]json.RawMessage{what.Kind: {json.RawMessage(found.Now)}}}})...)
 	}
 	return r, nil
-}
-
-// pinRoutes adds the routes of the definitions that the gateway withholds. The receiver is nil if
-// none is watched.
-func (g *watchedGateway) pinRoutes(mux *http.ServeMux) {
-	if g == nil {
-		return
-	}
-	post(mux, "/api/gateway/review", func(r *http.Request, in ops.Withheld) (any, error) {
-		return g.review(r.Context(), in)
-	})
-	post(mux, "/api/gateway/accept", func(r *http.Request, in ops.AcceptedPin) (any, error) {
-		if g.noAccept != "" {
-			return nil, &command.Failure{Code: "denied", Why: g.noAccept}
-		}
-		return nil, g.Call(r.Context(), "host.accept", in, new(struct{}))
-	})
 }

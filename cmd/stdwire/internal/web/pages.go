@@ -23,14 +23,34 @@ type pages struct {
 	wg    sync.WaitGroup
 
 	mu   sync.Mutex
-	open map[int]string // addresses by the process of the gateway; 0 is the configuration
+	open map[int]*openPage // by the process of the gateway; 0 is the configuration
+}
+
+// An openPage is a page that is open, or is being opened.
+type openPage struct {
+	options *options
+	end     context.CancelFunc // nil for the page of the command line
+
+	opened  chan struct{} // closed when the rest is known
+	address string
+	err     error // why it could not be opened
+}
+
+// hasLostGateway reports whether the gateway that the page shows has ended.
+func (o *openPage) hasLostGateway() bool {
+	select {
+	case <-o.opened:
+		return o.options.watched != nil && o.options.watched.failure() != nil
+	default:
+		return false
+	}
 }
 
 const maxPages = 16 // that one stdwire web serves
 
 // newPages returns the pages of a command line.
 func newPages(o *options, std *term.Streams) *pages {
-	return &pages{first: o, std: std, open: map[int]string{}}
+	return &pages{first: o, std: std, open: map[int]*openPage{}}
 }
 
 // run serves the page of the command line, and what is opened from it, until ctx ends.
@@ -44,10 +64,12 @@ func (p *pages) run(ctx context.Context, print func(string) error) error {
 		return o.runSite(ctx, p.std, nil, print) // of one server, or a recording
 	}
 	return o.runSite(ctx, p.std, p, func(address string) error {
-		if at, err := url.Parse(address); err == nil && (!o.gateway || o.pid > 0) {
+		if at, err := url.Parse(address); err == nil {
 			at.Fragment = "" // the token works once
+			first := &openPage{options: o, opened: make(chan struct{}), address: at.String()}
+			close(first.opened)
 			p.mu.Lock()
-			p.open[o.pid] = at.String()
+			p.open[o.pid] = first
 			p.mu.Unlock()
 		}
 		return print(address)
@@ -55,37 +77,71 @@ func (p *pages) run(ctx context.Context, print func(string) error) error {
 }
 
 // address returns the address of the page of a gateway, or of the configuration if pid is 0. The
-// page is opened if it is not open yet, and stays until stdwire web ends.
-func (p *pages) address(pid int) (string, error) {
+// page is opened if it is not open yet, and stays until stdwire web ends. If its gateway has ended,
+// it stays until there is no room for another page.
+func (p *pages) address(ctx context.Context, pid int) (string, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.open[pid] != "" {
-		return p.open[pid], nil
+	one := p.open[pid]
+	if one != nil && one.hasLostGateway() { // the process is another one
+		p.end(pid)
+		one = nil
 	}
-	if len(p.open) >= maxPages {
-		return "", command.Usagef("too many pages are open").WithHint(
-			"end stdwire web and start it again")
+	if one == nil {
+		for other, page := range p.open {
+			if len(p.open) >= maxPages && page.hasLostGateway() {
+				p.end(other)
+			}
+		}
+		if len(p.open) >= maxPages {
+			p.mu.Unlock()
+			return "", command.Usagef("too many pages are open").WithHint(
+				"end stdwire web and start it again")
+		}
+		one = p.start(pid)
 	}
+	p.mu.Unlock()
+	select {
+	case <-one.opened:
+		return one.address, one.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// start begins to open a page. The caller holds mu.
+func (p *pages) start(pid int) *openPage {
 	t := target.NewTarget()
 	t.Configured.ConfigFlags = p.first.target.Configured.ConfigFlags
-	o := &options{target: t, listen: "127.0.0.1:0", gateway: pid != 0, pid: pid, calls: p.first.calls}
-	opened, failed := make(chan string, 1), make(chan error, 1)
+	ctx, cancel := context.WithCancel(p.ctx)
+	one := &openPage{end: cancel, opened: make(chan struct{}), options: &options{target: t,
+		listen: "127.0.0.1:0", gateway: pid != 0, pid: pid, calls: p.first.calls}}
+	p.open[pid] = one
 	p.wg.Go(func() {
-		failed <- o.runSite(p.ctx, p.std, p, func(address string) error {
-			opened <- address
+		defer cancel()
+		err := one.options.runSite(ctx, p.std, p, func(address string) error {
+			one.address = address
+			close(one.opened)
 			return nil
 		})
 		p.mu.Lock()
-		delete(p.open, pid)
+		if p.open[pid] == one {
+			delete(p.open, pid)
+		}
 		p.mu.Unlock()
+		if one.address == "" {
+			one.err = err
+			close(one.opened)
+		}
 	})
-	select {
-	case address := <-opened:
-		p.open[pid] = address
-		return address, nil
-	case err := <-failed:
-		return "", err
+	return one
+}
+
+// end ends a page, except that of the command line, which is only forgotten. The caller holds mu.
+func (p *pages) end(pid int) {
+	if end := p.open[pid].end; end != nil {
+		end()
 	}
+	delete(p.open, pid)
 }
 
 // routes adds what the menu of the page needs. The receiver is nil if there is nothing else to look
@@ -98,11 +154,11 @@ func (p *pages) routes(mux *http.ServeMux) {
 		}
 		reply.JSON(w, map[string]any{"gateways": gateways, "other": p != nil})
 	})
-	post(mux, "/api/pages", func(_ *http.Request, in struct{ Pid int }) (any, error) {
+	post(mux, "/api/pages", func(r *http.Request, in struct{ Pid int }) (any, error) {
 		if p == nil {
 			return nil, reply.NotFound("other", "page")
 		}
-		address, err := p.address(in.Pid)
+		address, err := p.address(r.Context(), in.Pid)
 		return map[string]string{"address": address}, err
 	})
 }

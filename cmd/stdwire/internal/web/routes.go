@@ -215,7 +215,7 @@ func (s *site) routes() http.Handler {
 	s.traffic.Network.Routes(mux)
 	mux.HandleFunc("POST /api/load", (&loads{servers: s.servers}).serve)
 	s.servers.extensionRoutes(mux)
-	s.gateway.pinRoutes(mux)
+	s.gateway.routes(mux)
 	s.pages.routes(mux)
 	return mux
 }

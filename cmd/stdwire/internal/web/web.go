@@ -152,9 +152,11 @@ type options struct {
 	tap    bool
 
 	gateway bool
-	pid     int    // of the gateway; 0: the only one
+	pid     int    // of the gateway; 0: the only one, until it is reached
 	file    string // a recording
 	calls   string // the file of saved calls; "" for the default
+
+	watched *watchedGateway // once it is reached
 }
 
 func (o *options) setListen(value string) error {
@@ -258,7 +260,8 @@ func (o *options) listenAt(std *term.Streams, s *site) (_ net.Listener, _ *acces
 		}
 		s.pages = nil
 		if s.gateway != nil {
-			s.gateway.noAccept = "other machines can reach this page: accept definitions with stdwire pin"
+			s.gateway.off = "other machines can reach this page: " +
+				"use stdwire pin, or stdwire auth revoke, at the terminal"
 		}
 	}
 	return listener, access, address, nil
@@ -381,6 +384,7 @@ func (o *options) watchGateway(ctx context.Context, std *term.Streams, s *site) 
 	}
 	s.title = reached.Name()
 	s.gateway = &watchedGateway{Gateway: reached, changes: s.changes, traffic: s.traffic}
+	o.watched, o.pid = s.gateway, reached.Pid()
 	if err := s.servers.add(s.gateway.server()); err != nil {
 		return err
 	}

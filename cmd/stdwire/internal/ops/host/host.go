@@ -54,6 +54,9 @@ type Options struct {
 
 	// Switched is called after a server was disabled or enabled; nil calls nothing.
 	Switched func(id string, disabled bool)
+	// Revoke revokes the login of a user. It is for the operator, and nil if users cannot log in.
+	// Its error is one of package dispatch.
+	Revoke func(context.Context, LoginKey) (Revoked, error)
 
 	Logger *slog.Logger // logs who has changed something; nil logs nothing
 }
@@ -139,6 +142,9 @@ func RegisterLocal(c *dispatch.Catalog, o Options) error {
 	}
 	if o.Review != nil {
 		o.registerPins(&r)
+	}
+	if o.Revoke != nil {
+		o.registerLogins(&r)
 	}
 	return r.register(c)
 }

@@ -126,6 +126,10 @@ type About struct {
 
 	Rates []RateUse `json:"rates,omitempty" doc:"The rates in effect, and what they have refused."`
 
+	Logins []UserLogin `json:"logins,omitempty" doc:"The logins of users at servers; the first 200."`
+
+	LoginsMore int `json:"logins_more,omitempty" doc:"How many more there are."`
+
 	Store *StoreUse `json:"store,omitempty" doc:"The store that it shares with other gateways."`
 
 	Refusals []Refusal `json:"refusals,omitempty" doc:"The latest calls that rules have refused, the latest first."`

@@ -47,10 +47,7 @@ function show() {
 	}
 	const at = route();
 	const found = views.find(([name]) => name === at.name) ?? views[0];
-	for (const a of $('views').querySelectorAll('a')) {
-		if (a.dataset.view === found[0]) a.setAttribute('aria-current', 'page');
-		else a.removeAttribute('aria-current');
-	}
+	for (const a of $('views').querySelectorAll('a')) a.ariaCurrent = a.dataset.view === found[0] ? 'page' : null;
 	document.title = `${found[1]} · ${state.about.title} · stdwire`;
 	if (current?.name !== found[0]) {
 		current?.close?.();
@@ -79,23 +76,25 @@ function showCounts() {
 	for (const [name, n] of Object.entries(counts)) $('views').querySelector(`a[data-view=${name}] .count`).textContent = n ? n.toLocaleString() : '';
 	$('ask').hidden = state.questions.length === 0;
 	replace($('ask'), icon('questions'), tag('span.count', String(state.questions.length)));
-	$('ask').setAttribute('aria-label', `Questions of servers: ${state.questions.length}`);
+	$('ask').ariaLabel = `Questions of servers: ${state.questions.length}`;
 }
+
+const chosen = document.documentElement.dataset;
 
 // set sets the theme or density of the page.
 function set(name, value) {
-	document.documentElement.dataset[name] = value;
+	chosen[name] = value;
 	localStorage.setItem(`stdwire ${name}`, value);
-	$('density').setAttribute('aria-pressed', String(Boolean(document.documentElement.dataset.density)));
+	$('density').ariaPressed = Boolean(chosen.density);
 	emit(name);
 }
 
-const otherDensity = () => set('density', document.documentElement.dataset.density ? '' : 'compact');
+const otherDensity = () => set('density', chosen.density ? '' : 'compact');
 const otherTheme = () => set('theme', theme() === 'dark' ? 'light' : 'dark');
 
 const keys = () => [
 	['Ctrl K', 'search everything'],
-	[views.map(view => view[3]).join(' '), 'show a view, in their order'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
+	[views.map(view => view[3]).join(' '), 'show a view, in their order'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'], ['i', 'go to its form'],
 	['Ctrl Enter', 'run the tool, send the answer'], ['Escape', 'close; cancel the call'], ['q', 'go to the questions'],
 	['+, −, 0', 'timeline: zoom, or show all'], ['f', 'timeline: follow the latest message'], ['m', 'latest messages beside the view'], ['d', 'dark or light'], ['c', 'compact or comfortable rows'], ['?', 'these keys'],
 ];
@@ -108,9 +107,10 @@ function showKeys() {
 
 const search = () => palette([...views.map(([name, text]) => ({ sign: name, text, more: 'view', act: () => { location.hash = `#/${name}`; } })),
 	...[['messages', 'Latest messages beside the view', () => $('watch').click()], ['density', 'Compact or comfortable rows', otherDensity],
-		['theme', 'Dark or light', otherTheme], ['keys', 'Keys', showKeys]].map(([sign, text, act]) => ({ sign, text, more: 'command', act }))]);
+		['theme', 'Dark or light', otherTheme], ['keys', 'Keys', showKeys], canAdd && ['servers', 'Add server', add]].filter(Boolean).map(([sign, text, act]) => ({ sign, text, more: 'command', act }))]);
 
 let showQuestions; // see questions
+let canAdd = false; // servers
 
 function onKey(event) {
 	if ((event.ctrlKey || event.metaKey) && event.key === 'k' && !document.querySelector('dialog[open]')) {
@@ -119,7 +119,11 @@ function onKey(event) {
 		return;
 	}
 	const typing = event.target.closest('input, textarea, select, [contenteditable]');
-	if (event.isComposing || event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey || document.querySelector('dialog[open]')) return;
+	if (event.isComposing || event.defaultPrevented || event.altKey || event.metaKey || document.querySelector('dialog[open]')) return;
+	if (event.ctrlKey) {
+		if (event.key === 'Enter') $('main').querySelector('.detail .primary')?.click();
+		return;
+	}
 	if (typing) {
 		if (event.key === 'Escape') event.target.blur();
 		return;
@@ -131,6 +135,7 @@ function onKey(event) {
 	else if (event.key === 'c') otherDensity();
 	else if (event.key === '?') showKeys();
 	else if (event.key === 'm') $('watch').click();
+	else if (event.key === 'i') $('main').querySelector('.detail .card :is(input, textarea, select)')?.focus();
 	else if (event.key === 'q') showQuestions(true);
 	else if (!current?.key?.(event)) return;
 	event.preventDefault();
@@ -165,13 +170,16 @@ async function main() {
 		element('p.label', { 'aria-hidden': 'true' }, title),
 		list.map(([name, text]) => element('a', { href: `#/${name}`, 'data-view': name, title: text }, icon(name), tag('span.word', text), tag('span.count'))))),
 	element('button.more', { title: 'All views, and search', onclick: search }, icon('more'), tag('span.word', 'More')));
-	configuration().then(({ files, off }) => replace($('about'), menu('What this page looks at', async () => {
-		const { gateways, other } = await api.get('pages');
-		const to = (text, pid) => [text, () => api.post('pages', { pid }).then(({ address }) => location.assign(address), error => toast(error.message))];
-		const running = Object.entries(gateways).filter(([name]) => name !== state.about.title);
-		return [...files.map(file => file.path), off ? !state.about.gateway && off : ['Add server', add], other && state.about.gateway && to('Look at the configuration', 0),
-			...running.map(([name, pid]) => to(`Look at ${name}`, pid)), other && !state.about.gateway && running.length === 0 && 'No gateway runs'];
-	}, { text: state.about.title, attributes: { class: 'quiet' } })));
+	configuration().then(({ files, off }) => {
+		canAdd = !off;
+		replace($('about'), menu('What this page looks at', async () => {
+			const { gateways, other } = await api.get('pages');
+			const to = (text, pid) => [text, () => api.post('pages', { pid }).then(({ address }) => location.assign(address), error => toast(error.message))];
+			const running = Object.entries(gateways).filter(([name]) => name !== state.about.title);
+			return [...files.map(file => file.path), off ? !state.about.gateway && off : ['Add server', add], other && state.about.gateway && to('Look at the configuration', 0),
+				...running.map(([name, pid]) => to(`Look at ${name}`, pid)), other && !state.about.gateway && running.length === 0 && 'No gateway runs'];
+		}, { text: state.about.title, attributes: { class: 'quiet' } }));
+	});
 	on('connected', () => {
 		$('status').textContent = state.connected ? '' : state.refused ? state.refused.message : 'stdwire web does not answer';
 	});

@@ -73,7 +73,7 @@ export function chart({ select, selects, selected }) {
 		drawAxis(g, x, width, height, all[0]);
 		const matches = selects();
 		for (const lane of lanes) drawLane(g, lane, x, width, matches);
-		canvas.setAttribute('aria-label', `Timeline: ${lanes.map(lane => `${lane.name}, ${lane.bars.length} requests`).join('; ') || 'empty'}`);
+		canvas.ariaLabel = `Timeline: ${lanes.map(lane => `${lane.name}, ${lane.bars.length} requests`).join('; ') || 'empty'}`;
 	}
 
 	function drawAxis(g, x, width, height, zero) {

@@ -222,10 +222,7 @@ export function explore(root, view) {
 
 	// mark marks the entry that is open.
 	function mark() {
-		for (const a of items.querySelectorAll('a')) {
-			if (a.getAttribute('href') === address(...at.parts)) a.setAttribute('aria-current', 'true');
-			else a.removeAttribute('aria-current');
-		}
+		for (const a of items.querySelectorAll('a')) a.ariaCurrent = a.getAttribute('href') === address(...at.parts) || null;
 	}
 
 	// list shows the entries that the search selects: without a search those of each server below its name.

@@ -1,6 +1,6 @@
 // A form for a JSON Schema, beside the JSON that it describes. The user edits as JSON what the form
 // cannot express. The form shows the value itself, so the two never differ.
-import { button, div, element, faint, hint, inRow, newID, select, short as shortened, status, tag } from './dom.js';
+import { button, div, element, faint, hint, input, inRow, newID, select, short as shortened, status, tag } from './dom.js';
 import { format, isRaw, parse } from './json.js';
 
 const maxDepth = 12; // of nested schemas
@@ -184,7 +184,7 @@ function enumeration(listed, root, value, changed, label) {
 	if (listed.length > 1 && listed.length <= 4 && listed.map(([, text]) => text).join('').length <= 32) {
 		const name = newID();
 		const node = element('div.seg', { role: 'radiogroup', label, onchange: changed }, listed.map(([, text], i) =>
-			tag('label', element('input', { type: 'radio', name, value: String(i), checked: i === Math.max(at, 0) }), text)));
+			tag('label', input('radio', { name, value: String(i), checked: i === Math.max(at, 0) }), text)));
 		return { node, get: () => listed[Number(node.querySelector(':checked')?.value)]?.[0] };
 	}
 	const node = select(listed.map(([, text], i) => [String(i), short(text)]), String(Math.max(at, 0)), changed, { label });
@@ -210,7 +210,7 @@ function variantControl(several, root, value, changed, label, depth, hooks) {
 }
 
 function numberControl(schema, value, changed, label) {
-	const node = element('input', { type: 'text', inputmode: schema.type === 'integer' ? 'numeric' : 'decimal', oninput: changed,
+	const node = input('text', { inputmode: schema.type === 'integer' ? 'numeric' : 'decimal', oninput: changed,
 		label, value: value === undefined || value === null ? '' : isRaw(value) ? value.rawJSON : String(value) });
 	return { node, get() {
 		let number;
@@ -218,7 +218,7 @@ function numberControl(schema, value, changed, label) {
 			number = parse(node.value.trim());
 		} catch { /* it is no JSON */ }
 		const valid = typeof number === 'number' || isRaw(number);
-		node.setAttribute('aria-invalid', String(!valid));
+		node.ariaInvalid = !valid;
 		return valid ? number : node.value; // the server says what is wrong with it
 	} };
 }
@@ -228,18 +228,17 @@ function stringControl(schema, root, value, changed, label, hooks) {
 	root.spend(text.length / 100);
 	const large = text.includes('\n') || text.length > 120 || (schema.maxLength ?? 0) > 200 || binary(schema);
 	const attributes = { oninput: changed, label, value: text, placeholder: schema.examples?.[0] !== undefined && short(schema.examples[0]) };
-	const input = large ? element('textarea', { rows: '3', ...attributes })
-		: element('input', { type: inputTypes[schema.format] ?? 'text', ...attributes });
-	const get = () => input.value;
-	if (hooks.complete) hooks.complete(input, label, changed);
-	if (!binary(schema)) return { node: input, get };
-	const file = element('input', { type: 'file', label: `${label}: a file`, async onchange() {
+	const node = large ? element('textarea', { rows: '3', ...attributes }) : input(inputTypes[schema.format] ?? 'text', attributes);
+	const get = () => node.value;
+	if (hooks.complete) hooks.complete(node, label, changed);
+	if (!binary(schema)) return { node, get };
+	const file = input('file', { label: `${label}: a file`, async onchange() {
 		if (file.files[0]) {
-			input.value = await base64(file.files[0]);
+			node.value = await base64(file.files[0]);
 			changed();
 		}
 	} });
-	return { node: div(input, file), get };
+	return { node: div(node, file), get };
 }
 
 // jsonControl edits any value as JSON.
@@ -251,9 +250,9 @@ function jsonControl(value, root, changed, label) {
 	return { node, get() {
 		try {
 			last = parse(node.value);
-			node.setAttribute('aria-invalid', 'false');
+			node.ariaInvalid = false;
 		} catch {
-			node.setAttribute('aria-invalid', 'true');
+			node.ariaInvalid = true;
 		}
 		return last;
 	} };
@@ -270,7 +269,7 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
 		const place = tag('div.member');
 		const text = short(described.title ?? name);
 		const wanted = required.has(name);
-		const include = element('input', { type: 'checkbox', checked: wanted || name in value, disabled: wanted,
+		const include = input('checkbox', { checked: wanted || name in value, disabled: wanted,
 			label: `Send ${text}`, onchange: () => hooks.act(() => {
 				show(include.checked);
 				changed();
@@ -298,7 +297,7 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
 	const others = Object.keys(value).filter(name => !(name in properties));
 	for (const name of others) add(name, schema.additionalProperties || {});
 	if (schema.additionalProperties && typeof schema.additionalProperties === 'object') {
-		const name = element('input', { type: 'text', label: `Name of a member of ${label}` });
+		const name = input('text', { label: `Name of a member of ${label}` });
 		node.append(inRow(name, button('Add', () => hooks.act(() => {
 			if (name.value === '' || members.has(name.value)) return;
 			value[name.value] = initial(schema.additionalProperties, root, depth + 1);

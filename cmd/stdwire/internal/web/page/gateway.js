@@ -8,6 +8,7 @@ import { diff, parse, tree } from './json.js';
 import { all, failed, listen, start } from './messages.js';
 import { spark } from './spark.js';
 import { definitions, on, state, throttle } from './store.js';
+import { toast } from './toast.js';
 
 const methods = ['tools/call', 'resources/read', 'prompts/get'];
 const names = ['Calls', 'Errors', 'p50', 'p95'];
@@ -83,6 +84,11 @@ export function gateway(root) {
 			part('Who is connected', ['Client', 'Who', 'Profile', 'Discovery', 'Tools', 'It got', 'All of them', 'Adapted'], about.clients?.map(one => [one.client || 'without a name', one.principal ?? '', one.profile || 'all servers',
 				one.search ? 'by a search' : 'as a list', String(one.tools), tokens(one.listed_bytes / 4), tokens(one.bytes / 4), adapted(one)]),
 			hint('A token is about 4 bytes.')),
+			part('Logins of users', ['User', 'Server', 'State', 'Kept until', 'By the client', 'Scopes', 'To do'], about.logins?.map(({ user, client, server, state: now, until, scopes }) => [user, server, now, new Date(until).toLocaleString(), client ?? '', scopes?.join(' ') ?? '',
+				button('Revoke', () => attempt(outcome, async () => {
+					const { warning } = await api.post('gateway/revoke', { user, client, server });
+					toast(warning ?? `${user} has no login at ${server} any more`);
+				}), { class: 'bad', label: `Revoke the login of ${user} at ${server}` })]), about.logins_more > 0 && hint(`${about.logins_more} more: `, code('stdwire auth users'))),
 			part('Profiles', ['Profile', 'Tools', 'Cost'], about.costs?.map(one => [one.profile, String(one.tools), tokens(one.bytes / 4)])),
 			part('Refused by rules', ['Call', 'Who', 'Effect', 'Rule', 'Argument', 'Last'], about.refusals?.map(one => [`${one.server} ${one.name}`, one.principal ?? '', one.passed ? `would ${one.effect}` : one.effect, code(one.rule), one.argument ?? '', clock(one.at)])),
 			part('Rates', ['Rate', 'Limit', 'Refused'], about.rates?.map(one => [one.rate, one.limit ?? '', String(one.refused)])));

@@ -121,7 +121,7 @@ export function tabs(kinds, chosen, show, label) {
 	const group = element('div.tabs', { role: 'group', label });
 	for (const [kind, text] of kinds) {
 		group.append(button(text, event => {
-			for (const other of group.children) other.setAttribute('aria-pressed', other === event.currentTarget);
+			for (const other of group.children) other.ariaPressed = other === event.currentTarget;
 			show(kind);
 		}, { 'aria-pressed': String(kind === chosen), 'data-kind': kind }));
 	}

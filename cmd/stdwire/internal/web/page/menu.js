@@ -25,7 +25,7 @@ export function menu(label, items, { text, sign = 'more', attributes = {} } = {}
 	opener.popoverTargetElement = list;
 	list.addEventListener('beforetoggle', event => { if (event.newState === 'open') filled = fill(); });
 	list.addEventListener('toggle', async event => {
-		opener.setAttribute('aria-expanded', String(event.newState === 'open'));
+		opener.ariaExpanded = event.newState === 'open';
 		if (event.newState !== 'open') return;
 		await filled;
 		const at = opener.getBoundingClientRect();

@@ -26,7 +26,7 @@ export function monitor(place, toggle) {
 			`${message.from === 'client' ? '→' : '←'} ${message.kind === 'response' ? '↳ ' : ''}${message.method ?? message.kind} `,
 			faint([message.lane, message.about, message.failed].filter(Boolean).join(' · ')))))); };
 	replace(place, title, list);
-	const press = () => toggle.setAttribute('aria-pressed', String(place.offsetWidth > 0));
+	const press = () => toggle.ariaPressed = place.offsetWidth > 0;
 	new ResizeObserver(press).observe(place); // the style sheet may hide it
 	let ends = [];
 	return (auto = false) => {

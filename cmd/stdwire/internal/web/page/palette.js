@@ -56,7 +56,7 @@ export function palette(given) {
 		else if (step) {
 			at = (at + step + shown.length) % shown.length;
 			kept = shown[at];
-			for (const [i, option] of [...list.children].entries()) option.setAttribute('aria-selected', String(i === at));
+			for (const [i, option] of [...list.children].entries()) option.ariaSelected = i === at;
 			input.setAttribute('aria-activedescendant', `${id}-${at}`);
 			list.children[at]?.scrollIntoView({ block: 'nearest' });
 		} else return;

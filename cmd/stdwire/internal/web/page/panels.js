@@ -217,18 +217,22 @@ function templatePanel(place, server, template, { address }) {
 	const shown = status('code');
 	const expand = values => api.post('expand', { template: template.uriTemplate, values });
 	const card = tag('div.card');
-	append(place, [card, outcome]);
-	attempt(outcome, async () => {
+	const trouble = div();
+	append(place, [card, trouble, outcome]);
+	attempt(trouble, async () => {
 		const { variables } = await expand({});
 		const fields = textFields(variables.map(name => ({ name })), completion(server, { type: 'ref/resource', uri: template.uriTemplate }, except => without(fields.values(), except)));
 		let last = 0;
-		const update = async () => {
+		const update = () => attempt(trouble, async () => {
 			const mine = ++last;
 			const { uri } = await expand(fields.values());
 			if (mine === last) shown.textContent = uri;
 			return uri;
+		});
+		const read = async () => {
+			const uri = await update();
+			if (uri !== undefined) calls.run(callText(server, 'resources/read', JSON.stringify({ uri })));
 		};
-		const read = async () => calls.run(callText(server, 'resources/read', JSON.stringify({ uri: await update() })));
 		fields.node.addEventListener('input', update);
 		onEnter(fields.node, read, () => calls.cancel());
 		append(card, [fields.node, p(shown), primary('Read', read)]);

@@ -29,12 +29,13 @@ export function saved(root) {
 	const where = muted();
 	let calls = [];
 	let verdicts = []; // by the index of the call
-	replace(root, h2('Saved calls'), where, inRow(primary('Run all', () => run(calls.map((_, i) => i))),
-		button('JUnit', async () => {
-			const report = await run(calls.map((_, i) => i));
-			if (report) download('junit.xml', new Blob([report.junit], { type: 'application/xml' }));
-		}), button('Save as', () => download('calls.json', new Blob([format({ calls }) + '\n'], { type: 'application/json' })))),
-	outcome, list);
+	const all = () => run(calls.map((_, i) => i));
+	const actions = inRow(primary('Run all', all), button('JUnit', async () => {
+		const report = await all();
+		if (report) download('junit.xml', new Blob([report.junit], { type: 'application/xml' }));
+	}), button('Save as', () => download('calls.json', new Blob([format({ calls }) + '\n'], { type: 'application/json' }))));
+	actions.hidden = true;
+	replace(root, h2('Saved calls'), where, actions, outcome, list);
 
 	async function run(indexes) {
 		for (const i of indexes) verdicts[i] = null;
@@ -53,6 +54,7 @@ export function saved(root) {
 	});
 
 	function show() {
+		actions.hidden = calls.length === 0;
 		const failed = verdicts.filter(verdict => verdict?.failures.length > 0).length;
 		replace(list, verdicts.some(Boolean) && element('p', { class: failed ? 'outcome bad' : 'outcome good', role: 'status' },
 			failed ? `${failed} of ${calls.length} not as expected` : 'All as expected'),

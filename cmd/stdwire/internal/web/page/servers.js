@@ -76,7 +76,7 @@ export function servers(root) {
 	const ends = [on('servers', update), on('counts', update)];
 	const timer = setInterval(() => { if (!document.hidden && state.servers.some(server => server.memory)) refresh('servers'); }, pause);
 	return {
-		show(at) { cards.get(at.parts[0])?.node.scrollIntoView(); },
+		show(at) { cards.get(at.parts[0])?.node.querySelector('.switch').focus(); }, // which the browser scrolls to
 		close() {
 			clearInterval(timer);
 			for (const end of ends) end();

@@ -13,12 +13,12 @@ export function splitter(name, label) {
 	const set = width => {
 		const to = Math.round(Math.min(Math.max(width, least), most));
 		root.style.setProperty(`--${name}`, `${to}px`);
-		node.setAttribute('aria-valuenow', to);
+		node.ariaValueNow = to;
 		localStorage.setItem(key, to);
 	};
 	const kept = Number(localStorage.getItem(key));
 	if (kept) set(kept);
-	else node.setAttribute('aria-valuenow', now());
+	else node.ariaValueNow = now();
 	node.addEventListener('pointerdown', event => node.setPointerCapture(event.pointerId));
 	node.addEventListener('pointermove', event => {
 		if (node.hasPointerCapture(event.pointerId)) set(event.clientX - node.parentElement.getBoundingClientRect().left);
