@@ -52,6 +52,7 @@ function show() {
 	if (current?.name !== found[0]) {
 		current?.close?.();
 		replace($('main'));
+		$('main').scrollTop = 0;
 		current = { name: found[0], ...found[2]($('main'), found[0]) };
 	}
 	document.body.dataset.view = found[0];

@@ -1,6 +1,6 @@
 // The authorization of requests to a server at a URL: status, login and logout. The page has no token.
 import * as api from './api.js';
-import { append, attempt, button, code, copier, div, facts, hint, link, p, problem, replace, status, strong, tag } from './dom.js';
+import { append, attempt, button, code, copyIcon, div, facts, hint, link, p, problem, replace, status, strong, tag } from './dom.js';
 import { on } from './store.js';
 
 const time = at => new Date(at).toLocaleString();
@@ -45,7 +45,7 @@ export function authorization(id) {
 			status.page ? p(strong('Open this page and grant access there: '), link(status.page, new URL(status.page).host))
 				: status.running && p('Looking for the authorization server …'),
 			status.problem && problem(status.problem),
-			status.command && !any && hint('At the terminal: ', code(status.command), ' ', copier(status.command)));
+			status.command && !any && hint('At the terminal: ', code(status.command), ' ', copyIcon(status.command)));
 		if (status.running || status.problem && !status.why) node.open = true;
 		login.hidden = Boolean(status.why || status.running);
 		login.textContent = any ? 'Log in again' : 'Log in';

@@ -85,7 +85,7 @@ export const grid = (label, names, body, below) => element('div.scroll', { tabin
 	tag('table', tag('thead', tag('tr', names.map(name => element('th', { scope: 'col' }, name)))), body), below);
 
 // figures returns a table in which each row has a name and what belongs to it.
-export const figures = (names, rows) => grid(names[0], names, tag('tbody', rows.map(([name, ...cells]) => tag('tr', element('th', { scope: 'row' }, name), cells.map(cell => tag(/^[≈–\d]/.test(cell) ? 'td.figure' : 'td', cell))))));
+export const figures = (names, rows) => grid(names[0], names, tag('tbody', rows.map(([name, ...cells]) => tag('tr', element('th', { scope: 'row' }, name), cells.map(cell => tag(/^[≈–\d]/.test(cell) ? 'td.figure' : cell.length > 40 ? 'td.wide' : 'td', cell))))));
 
 // tokens says about how many tokens of a model so many are.
 export const tokens = n => `≈ ${Math.ceil(n).toLocaleString()} tokens`;
@@ -224,16 +224,15 @@ export function download(name, blob) {
 export const theme = () => document.documentElement.dataset.theme ||
 	(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 
-// copying returns a listener that puts text on the clipboard and shows done in its button for a while.
-const copying = (text, done, before) => async ({ currentTarget }) => {
+// copyIcon returns a button that copies a text. Its name says what it copies.
+export const copyIcon = (text, name = 'Copy') => iconButton('copy', name, async ({ currentTarget }) => {
 	await navigator.clipboard.writeText(typeof text === 'function' ? text() : text);
-	replace(currentTarget, status('span', done));
-	setTimeout(() => replace(currentTarget, before()), 1500);
-};
+	replace(currentTarget, status('span', '✓'));
+	setTimeout(() => replace(currentTarget, icon('copy')), 1500);
+});
 
-// copier returns a button that copies a text; copyIcon one that is an icon, whose name says what it copies.
-export const copier = (text, name = 'Copy') => button(name, copying(text, 'Copied', () => name));
-export const copyIcon = (text, name) => iconButton('copy', name, copying(text, '✓', () => icon('copy')));
+// capital returns a word with a capital.
+export const capital = word => word[0].toUpperCase() + word.slice(1);
 
 // clock returns a time of the day.
 export const clock = t => new Date(t).toLocaleTimeString();
@@ -242,4 +241,4 @@ export const bytes = n => n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFi
 	: `${(n / (1 << 20)).toFixed(1)} MiB`;
 
 export const duration = ms => ms === undefined ? '' : ms < 1 ? `${ms.toFixed(2)} ms`
-	: ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(2)} s`;
+	: ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : ms < 120_000 ? `${(ms / 1000).toFixed(2)} s` : `${Math.round(ms / 60_000)} min`;

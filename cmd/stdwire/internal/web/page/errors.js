@@ -11,7 +11,7 @@ const codes = {
 	'-32602': { name: 'Invalid params', advice: 'Compare the params with the definition that the server lists now; it may have changed.', data: uri },
 	'-32603': { name: 'Internal error', advice: 'The server failed: read its log.' },
 	'-32002': { name: 'Resource not found', advice: 'List the resources again.', data: uri },
-	'-32020': { name: 'Header mismatch', advice: 'An HTTP header is missing, malformed or differs from the body. List the tools again if they send parameters as headers; else check the headers on the timeline.' },
+	'-32020': { name: 'Header mismatch', advice: 'An HTTP header is missing, malformed or differs from the body. List the tools again if they send parameters as headers.' },
 	'-32021': { name: 'Missing client capability', advice: 'The request needs a capability that the client has not declared: check the extensions among the servers.',
 		data: data => [['needed', data.requiredCapabilities && Object.entries(data.requiredCapabilities).map(([key, value]) =>
 			key === 'extensions' || key === 'experimental' ? Object.keys(value ?? {}).map(name => `${key} ${name}`).join(', ') : key).join(', ')]] },

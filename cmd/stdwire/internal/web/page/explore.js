@@ -1,7 +1,7 @@
 // The definitions of servers: a list that can be searched, and the selected definition beside it.
 import * as api from './api.js';
 import { hasApp } from './apps.js';
-import { anchor, attempt, button, code, div, element, empty, faint, folded, h2, hint, input, li, muted, p, problem, replace, select, short, strong, tag, tokens } from './dom.js';
+import { anchor, attempt, button, capital, code, div, element, empty, faint, folded, h2, hint, input, li, muted, p, problem, replace, select, short, strong, tag, tokens } from './dom.js';
 import { icon } from './icons.js';
 import { diff, tree } from './json.js';
 import { markdown } from './markdown.js';
@@ -61,7 +61,7 @@ const cost = all => all.reduce((sum, { item }) => sum + (item.tokens ?? 0), 0);
 const badge = (text, kind, title, sign) => element('span', { class: `badge ${kind}`, title }, sign && icon(sign), text);
 
 // finding shows a finding of the scan.
-export const finding = ({ severity, rule, what, where, evidence, advice }) => tag('div.problem', strong(`${severity}, ${rule}: `), what, where && code(` ${where}`), evidence && tag('pre', evidence), hint(advice));
+export const finding = ({ severity, rule, what, where, evidence, advice }) => tag(`div.problem.${severity}`, strong(`${severity}, ${rule}: `), what, where && code(` ${where}`), evidence && tag('pre', evidence), hint(advice));
 
 // labels returns short labels for what the user should know before opening a definition.
 function labels(item) {
@@ -72,7 +72,7 @@ function labels(item) {
 		item.offered && badge(item.offered.hidden ? 'not offered' : 'overridden', item.offered.why ? 'bad' : '', 'By overrides of the configuration.'),
 		item.pin === 'new' && badge('new', 'warn', 'It did not exist when the server was pinned.'),
 		item.pin === 'changed' && badge('changed', 'bad', 'It differs from its pin.'),
-		item.findings?.length > 0 && badge(`${item.findings[0].severity}: ${item.findings.length}`, severe ? 'bad' : 'warn', item.findings.map(f => f.what).join('\n')),
+		item.findings?.length > 0 && badge(`${item.findings[0].severity}: ${item.findings.length}`, severe ? 'bad' : item.findings[0].severity === 'medium' && 'warn', item.findings.map(f => f.what).join('\n')),
 		hasApp(item.definition) && badge('app', '', 'It has an app.'),
 		Array.isArray(visibility) && !visibility.includes('model') && badge('not for models', '', 'Hosts do not offer it to models.')];
 }
@@ -142,7 +142,7 @@ export function explore(root, view) {
 	const notes = div();
 	const none = muted();
 	const detail = element('section.detail', { label: kind, 'data-testid': 'definition' });
-	replace(root, tag('div.split', tag('div.side', tag('div.ends', h2(view[0].toUpperCase() + view.slice(1)), sum, kind === 'tool' && element('label', { title: 'What a model pays for the definitions, a token being about 4 bytes' }, byCost, ' by cost')),
+	replace(root, tag('div.split', tag('div.side', tag('div.ends', h2(capital(view)), sum, kind === 'tool' && element('label', { title: 'What a model pays for the definitions, a token being about 4 bytes' }, byCost, ' by cost')),
 		chooser, find, notes, byPage.node, none, scroller), detail, splitter('list', 'Width of the list')));
 
 	const address = (...parts) => api.address(view, ...parts);
@@ -204,9 +204,7 @@ export function explore(root, view) {
 		}
 		entries = found;
 		unknown = failed;
-		replace(notes, problems, usable.length === 0 && (state.servers.some(server => server.watched)
-			? p('The gateway lists the definitions of this server: select the gateway.')
-			: p('No server is running. ', anchor('#/servers', 'Start one'), '.')));
+		replace(notes, problems, usable.length === 0 && state.servers.some(server => server.watched) && p('The gateway lists the definitions of this server: select the gateway.'));
 		list();
 		select1();
 	}

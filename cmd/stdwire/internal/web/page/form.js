@@ -122,7 +122,7 @@ function initial(schema, root = new Document(schema), depth = 0) {
 	if (listed) return listed[0]?.[0];
 	const several = variants(schema, root);
 	if (several && depth < maxDepth) return initial(several[0], root, depth + 1);
-	switch (schema.type ?? (schema.properties ? 'object' : undefined)) {
+	switch (schema.type ?? (schema.properties && 'object')) {
 		case 'object': {
 			const value = {};
 			const required = requiredOf(schema, root);
@@ -167,7 +167,7 @@ function control(schema, root, value, changed, label, depth, hooks) {
 	const type = schema.type ?? (schema.properties ? 'object' : schema.items || schema.prefixItems ? 'array' : undefined);
 	if (depth >= maxDepth) return jsonControl(value, root, changed, label);
 	switch (type) {
-		case 'object': return schema.properties || schema.additionalProperties
+		case 'object': return schema.properties || schema.additionalProperties || depth === 0
 			? objectControl(schema, root, value, changed, label, depth, hooks) : jsonControl(value ?? {}, root, changed, label);
 		case 'array': return arrayControl(schema, root, value, changed, label, depth, hooks);
 		case 'boolean': return enumeration([[true, 'true'], [false, 'false']], root, value, changed, label);
@@ -306,7 +306,7 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
 			changed();
 		}))));
 	}
-	if (depth === 0 && !node.firstChild) node.append(hint('It takes no arguments.'));
+	if (depth === 0 && !node.firstChild) node.append(hint('It describes no arguments.'));
 	const order = new Map([...Object.keys(properties), ...others].map((name, i) => [name, i]));
 	return { node, get: () => Object.fromEntries([...members]
 		.sort(([a], [b]) => (order.get(a) ?? 1e9) - (order.get(b) ?? 1e9)).map(([name, member]) => [name, member.get()])) };

@@ -66,7 +66,10 @@ export function gateway(root) {
 		const links = clients.flatMap(lane => servers.map(({ id }) => [lane, id, calls.get(lane).filter(call => call.about?.startsWith(`${id}__`))])).filter(link => link[2].length > 0);
 		const every = clients.flatMap(lane => calls.get(lane));
 		const tools = state.lists.get(itself)?.tool;
-		const cost = id => tools ? tokens(tools.filter(({ definition }) => String(definition.name).startsWith(`${id}__`)).reduce((sum, tool) => sum + tool.tokens, 0)) : '';
+		const cost = id => {
+			const sum = tools?.filter(({ definition }) => String(definition.name).startsWith(`${id}__`)).reduce((sum, tool) => sum + tool.tokens, 0);
+			return sum ? tokens(sum) : '';
+		};
 		const rows = servers.map(({ id, state: now, memory, tools, problem }) => [id, problem?.message ?? now, ...measured(calls.get(id) ?? []), tools === undefined ? '' : String(tools), cost(id), memory ? bytes(memory) : '']);
 		const held = servers.flatMap(({ id, withheld }) => (withheld ?? []).map(item => ({ ...item, server: id })));
 		const lanes = clients.map(lane => [lane, ...measured(calls.get(lane))]);
@@ -87,7 +90,7 @@ export function gateway(root) {
 			part('Logins of users', ['User', 'Server', 'State', 'Kept until', 'By the client', 'Scopes', 'To do'], about.logins?.map(({ user, client, server, state: now, until, scopes }) => [user, server, now, new Date(until).toLocaleString(), client ?? '', scopes?.join(' ') ?? '',
 				button('Revoke', () => attempt(outcome, async () => {
 					const { warning } = await api.post('gateway/revoke', { user, client, server });
-					toast(warning ?? `${user} has no login at ${server} any more`);
+					toast(warning ?? 'Revoked');
 				}), { class: 'bad', label: `Revoke the login of ${user} at ${server}` })]), about.logins_more > 0 && hint(`${about.logins_more} more: `, code('stdwire auth users'))),
 			part('Profiles', ['Profile', 'Tools', 'Cost'], about.costs?.map(one => [one.profile, String(one.tools), tokens(one.bytes / 4)])),
 			part('Refused by rules', ['Call', 'Who', 'Effect', 'Rule', 'Argument', 'Last'], about.refusals?.map(one => [`${one.server} ${one.name}`, one.principal ?? '', one.passed ? `would ${one.effect}` : one.effect, code(one.rule), one.argument ?? '', clock(one.at)])),
@@ -98,7 +101,7 @@ export function gateway(root) {
 		const itself = state.servers.find(server => server.gateway);
 		if (itself?.state === 'ready') definitions(itself.id).catch(() => {}); // its views say why
 		about = await api.get('gateway').catch(() => about);
-		soon();
+		update();
 	};
 	const ends = [listen(soon), on('servers', look), stop];
 	start();

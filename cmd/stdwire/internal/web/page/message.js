@@ -1,7 +1,7 @@
 // A message: its tree, its bytes and related messages. The user can edit it and send it again, and
 // compare it with others.
 import * as api from './api.js';
-import { attempt, button, bytes, copier, div, duration, element, facts, faint, field, h3, h4, hint, input, inRow, long, muted, onEnter, p, parts, primary, problem, replace, tag } from './dom.js';
+import { attempt, button, bytes, copyIcon, div, duration, element, facts, faint, field, h3, h4, hint, input, inRow, long, muted, onEnter, p, parts, primary, problem, replace, tag } from './dom.js';
 import { picture, shape } from './icons.js';
 import { diff, format, parse, tabs, tree } from './json.js';
 import { all, failed, find } from './messages.js';
@@ -97,7 +97,7 @@ export function messagePanel(place, select) {
 			live && button('Edit and send again', () => edit(message, whole, shown)),
 			button('Mark', () => { marked = message; show(message); }, { title: 'Compare other messages with this one' }),
 			marked && marked !== message && button(`Compare with ${marked.n}`, () => compare(marked)),
-			before && button('Compare with the one before', () => compare(before)), copier(whole.text));
+			before && button('Compare with the one before', () => compare(before)), copyIcon(whole.text));
 	}
 
 	function edit(message, whole, shown) {

@@ -1,12 +1,12 @@
 // HTTP requests to servers, with or without a message: status, headers without secrets, bodies.
 import * as api from './api.js';
-import { attempt, bytes, clock, div, duration, element, faint, h2, h4, keyed, li, muted, replace, status, strong, tag } from './dom.js';
+import { attempt, bytes, clock, div, duration, element, empty, faint, h2, h4, keyed, li, muted, replace, status, strong, tag } from './dom.js';
 import { exchange, sentBytes } from './message.js';
 import { throttle } from './store.js';
 
 export function network(root) {
 	const outcome = div();
-	const notes = status('p.muted');
+	const notes = status('div.muted');
 	const list = element('ol.items', { label: 'HTTP requests', 'data-testid': 'network' });
 	const nodes = new Map(); // number → item
 	replace(root, h2('HTTP'), outcome, notes, list);
@@ -36,7 +36,7 @@ export function network(root) {
 			list.prepend(made.node);
 			return made;
 		});
-		notes.textContent = all.length === 0 ? 'No HTTP request was sent.' : `The latest ${all.length}. Values of headers that may be secret are not shown.`;
+		replace(notes, all.length === 0 ? empty('No HTTP request was sent', 'Requests to servers at a URL are shown here.', 'Servers') : `The latest ${all.length}. Values of headers that may be secret are not shown.`);
 	});
 
 	return { close: throttle(fetch, 'traffic').stop };

@@ -1,7 +1,7 @@
 // Results of calls: content of every kind, as text or as an element that cannot run scripts.
 import * as api from './api.js';
 import { answer } from './calls.js';
-import { anchor, attempt, button, bytes, copier, div, download, duration, element, faint, folded, h4, inRow, li, long, muted, p, parts, problem, replace, short, status, strong, tag, tokens, unfolded } from './dom.js';
+import { anchor, attempt, button, bytes, copyIcon, div, download, duration, element, faint, folded, h4, inRow, li, long, muted, p, parts, problem, replace, short, status, strong, tag, tokens, unfolded } from './dom.js';
 import { icon } from './icons.js';
 import { Room, format, parse, tabs, tree, view } from './json.js';
 import { markdown } from './markdown.js';
@@ -148,7 +148,7 @@ export function result(call) {
 		if (!value.content && !value.contents && !value.messages && value.structuredContent === undefined) shown.push(view(value));
 		shown.push(rest(value, server));
 		if (value._meta) shown.push(folded('_meta', tree(value._meta)));
-		shown.push(unfolded('The whole result as JSON', () => [long(format(value)), copier(() => format(value))]));
+		shown.push(unfolded('The whole result as JSON', () => [long(format(value)), copyIcon(() => format(value))]));
 	}
 	return tag('div.result', shown);
 }

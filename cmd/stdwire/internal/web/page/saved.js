@@ -59,7 +59,7 @@ export function saved(root) {
 		replace(list, verdicts.some(Boolean) && element('p', { class: failed ? 'outcome bad' : 'outcome good', role: 'status' },
 			failed ? `${failed} of ${calls.length} not as expected` : 'All as expected'),
 		calls.length === 0 && empty('No saved calls', 'A saved call is run again with what you expect of it, here and by stdwire test. Save one in the panel of a tool.', 'Tools'),
-		tag('ul.items', calls.map((call, i) => row(call, i))));
+		calls.map(row));
 	}
 
 	function row(call, i) {
@@ -78,12 +78,12 @@ export function saved(root) {
 			verdicts[i] = undefined;
 			show();
 		});
-		return tag('li.card', tag('div.row',
+		return tag('section.card', tag('div.row',
 			element('strong', { class: verdict ? verdict.failures.length ? 'bad' : 'good' : '' }, verdict ? verdict.failures.length ? '✗ ' : '✓ ' : verdict === null ? '… ' : '', call.name),
 			faint(`${call.server ?? ''} ${call.tool ?? call.method} ${verdict ? duration(verdict.ms) : ''}`),
-			button('Run', () => run([i]), { label: `Run ${call.name}` }),
-			button('Remove', () => change(calls.toSpliced(i, 1)), { label: `Remove ${call.name}` }),
-			call.tool && anchor(toolLink(call.server ?? '', call.tool, format(call.arguments ?? {})), 'Open')),
+			button('Run', () => run([i]), { class: 'push', label: `Run ${call.name}` }),
+			call.tool && element('a.button', { href: toolLink(call.server ?? '', call.tool, format(call.arguments ?? {})) }, 'Open'),
+			button('Remove', () => change(calls.toSpliced(i, 1)), { class: 'bad', label: `Remove ${call.name}` })),
 		verdict?.failures.map(failure => tag('p.bad', failure)),
 		folded('Expectations',
 			hint('"expect": {"values": {"/structuredContent/n": 1}, "schema": {…}, "error": -32602 or "isError", "within": "2s"}'),

@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { authorization } from './authorization.js';
 import { add, base, clone, configuration, edit, exporting, move, remove, review } from './config.js';
-import { append, attempt, button, bytes, clock, copyIcon, div, duration, element, empty, figures, folded, h2, h3, h4, hint, input, inRow, keyed, li, muted, p, pairs, primary, problem, replace, status, strong, tag, tokens } from './dom.js';
+import { append, attempt, button, bytes, capital, clock, copyIcon, div, duration, element, empty, figures, folded, h2, h3, h4, hint, input, inRow, keyed, li, muted, p, pairs, primary, problem, replace, status, strong, tag, tokens } from './dom.js';
 import { kinds } from './explore.js';
 import { extensions } from './extensions.js';
 import { firstRun } from './first.js';
@@ -49,7 +49,7 @@ export function servers(root) {
 	configuration().then(({ off: why = '', files: all, profiles: some }) => {
 		off = why;
 		profiles = some ?? {};
-		replace(files, off ? muted(`Servers cannot be changed: ${off}.`)
+		replace(files, off ? muted(`Read only: ${off}.`)
 			: [button('Export', () => attempt(outcome, exporting), { class: 'quiet', title: 'Without secrets' }), primary('Add server', add)]);
 		if (!off) editable = all.map(file => file.path);
 		summarize();
@@ -93,7 +93,6 @@ const cost = (...ids) => {
 };
 
 const transport = server => server.gateway ? 'socket' : server.url ? 'HTTP' : server.command ? 'stdio' : undefined;
-const words = { ready: 'Ready', starting: 'Starting', failed: 'Failed', stopped: 'Stopped', waiting: 'Waiting', disabled: 'Disabled' };
 
 // keeper returns a function that replaces what a node shows if the value has changed: what is open stays open.
 function keeper() {
@@ -196,19 +195,19 @@ function card(id) {
 		toggle.hidden = Boolean(server.gateway);
 		actions[0].hidden = Boolean(server.gateway);
 		word.className = `state state-${server.state}`;
-		word.textContent = words[server.state] ?? server.state;
+		word.textContent = capital(server.state);
 		uses.textContent = server.uses > 0 ? `${server.uses} in use` : '';
 		const reached = url || server.command;
 		where.hidden = !reached;
 		keep(where, reached, text => text && [icon(url ? 'openWorld' : 'command'), element('code.line', { title: text }, text), copyIcon(text, `Copy how ${id} is reached`)]);
 		const era = details ?? (server.revision ? server : undefined);
-		keep(stats, [['Transport', transport(server)], ['Era', era && `${era.revision}, ${era.era}`], ['Ready after', server.took_ms && duration(server.took_ms)],
+		keep(stats, [['Transport', transport(server)], ['Era', era?.era], ['Ready after', server.took_ms && duration(server.took_ms)],
 			['Memory', server.memory && bytes(server.memory)], ['Tools', server.watched && server.tools], ['Cost of tools', cost(id)],
-			[words[server.state], !ready && server.since && `since ${clock(server.since)}`]], pairs);
+			[capital(server.state), !ready && server.since && `since ${clock(server.since)}`]], pairs);
 		keep(trouble, [server.problem, server.retry_at, server.restarts], () => server.problem && [problem(server.problem),
 			server.retry_at && hint(`Next try at ${clock(server.retry_at)}${server.restarts ? `; restarted ${server.restarts} times` : ''}.`),
 			own() && inRow(button('Try now', () => act('restart')), !server.added && button('Doctor', () => examine(outcome, id), { class: 'quiet' }))]);
-		if (url && !server.watched && !authorized) {
+		if (url && !server.watched && !server.gateway && !authorized) {
 			authorized = authorization(id);
 			append(access, authorized.node);
 		}
@@ -221,8 +220,7 @@ function card(id) {
 			tidy(ready);
 			if (ready && !server.watched && !server.gateway) definitions(id).catch(() => {}); // its views say why
 		}
-		keep(links, counts(server), all => [all.map(([view, n]) => element('a.button.quiet', { href: api.address(view, id) }, view[0].toUpperCase() + view.slice(1),
-			n !== undefined && strong(` ${n}`))), element('a.button.quiet.push', { href: api.filtered(`server:${id}`) }, 'Messages'),
+		keep(links, counts(server), all => [all.map(([view, n]) => element('a.button.quiet', { href: api.address(view, id), title: capital(view) }, icon(view, all.length > 3 && capital(view)), all.length < 4 && capital(view), n !== undefined && strong(n))), element('a.button.quiet.push', { href: api.filtered(`server:${id}`) }, 'Messages'),
 			!server.gateway && button('Logs', () => showLog(log, id), { class: 'quiet' })]);
 		keep(facts, [['selected by', server.gateway ? 'its socket, as a client' : server.selector], ['configured at', server.source], ['server', details && name(details.info)],
 			['handshake', details && `${details.revision}, ${details.era} era, by ${details.method}`], ['process', details?.pid],

@@ -1,7 +1,7 @@
 // Tasks of both eras. The page knows a task from its call, from the list of a server of 2025-11-25, or
 // because the user has entered its id.
 import * as api from './api.js';
-import { anchor, attempt, button, div, element, empty, field, folded, h2, h3, input, inRow, keyed, muted, p, pairs, replace, select, status, tag } from './dom.js';
+import { anchor, attempt, button, div, duration, element, empty, field, folded, h2, h3, input, inRow, keyed, muted, p, pairs, replace, select, status, tag } from './dom.js';
 import { tree } from './json.js';
 import { callText, runner } from './panels.js';
 import { questionsOf } from './questions.js';
@@ -11,7 +11,6 @@ const most = 200; // tasks that are shown
 const ended = task => ['completed', 'failed', 'cancelled'].includes(task.status);
 const colours = { completed: 'good', failed: 'bad', cancelled: 'warn', input_required: 'warn' };
 const path = server => api.of(server, 'tasks');
-const milliseconds = n => n === undefined || n === null ? undefined : `${n} ms`;
 // the names of 2025-11-25 have no unit
 const interval = task => task.pollIntervalMs ?? task.pollInterval;
 const ttl = task => task.ttlMs !== undefined ? task.ttlMs : task.ttl;
@@ -109,8 +108,8 @@ function card({ server, task: { taskId } }) {
 
 	function show() {
 		replace(head, element('span', { class: `badge ${colours[now.status] ?? 'info'}`, 'data-testid': 'task-status' }, now.status), ' ', now.statusMessage ?? '');
-		replace(facts, pairs([['server', server], ['created', now.createdAt], ['updated', now.lastUpdatedAt], ['poll interval', milliseconds(interval(now))],
-			['kept for', ttl(now) === null ? 'ever' : milliseconds(ttl(now))]]));
+		replace(facts, pairs([['server', server], ['created', now.createdAt], ['updated', now.lastUpdatedAt], ['poll interval', duration(interval(now))],
+			['kept for', ttl(now) === null ? 'ever' : duration(ttl(now))]]));
 		cancel.hidden = ended(now);
 		wait.hidden = Boolean(call?.running) || now.status === 'cancelled';
 		wait.textContent = ended(now) ? 'Get the result' : now.status === 'input_required' ? 'Answer its questions' : 'Wait for it';

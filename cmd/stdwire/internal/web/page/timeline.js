@@ -82,7 +82,7 @@ export function timeline(root) {
 		list.choose(message);
 		if (message) {
 			picture.show(message);
-			panel.show(message);
+			panel.show(message).then(() => side.scrollIntoView({ block: 'nearest' }));
 		}
 		picture.redraw();
 	}
