@@ -76,7 +76,7 @@ function showCounts() {
 		...Object.fromEntries(Object.keys(kinds).map(view => [view, count(view)])) };
 	for (const [name, n] of Object.entries(counts)) $('views').querySelector(`a[data-view=${name}] .count`).textContent = n ? n.toLocaleString() : '';
 	$('ask').hidden = state.questions.length === 0;
-	replace($('ask'), icon('questions'), tag('span.count', String(state.questions.length)));
+	replace($('ask'), icon('questions'), tag('span.count', state.questions.length));
 	$('ask').ariaLabel = `Questions of servers: ${state.questions.length}`;
 }
 

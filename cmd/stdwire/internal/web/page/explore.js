@@ -70,7 +70,7 @@ function labels(item) {
 	return [item.denied && badge('not allowed', 'bad', 'The configuration does not allow this tool.'),
 		item.excluded && badge('excluded', 'bad', item.excluded),
 		item.offered && badge(item.offered.hidden ? 'not offered' : 'overridden', item.offered.why ? 'bad' : '', 'By overrides of the configuration.'),
-		item.pin === 'new' && badge('new', 'warn', 'It did not exist when the server was pinned.'),
+		item.pin === 'new' && badge('new', 'warn', 'It is not pinned.'),
 		item.pin === 'changed' && badge('changed', 'bad', 'It differs from its pin.'),
 		item.findings?.length > 0 && badge(`${item.findings[0].severity}: ${item.findings.length}`, severe ? 'bad' : item.findings[0].severity === 'medium' && 'warn', item.findings.map(f => f.what).join('\n')),
 		hasApp(item.definition) && badge('app', '', 'It has an app.'),
@@ -270,7 +270,8 @@ export function explore(root, view) {
 		const [id, name] = at.parts;
 		const chosen = name !== undefined && !at.first;
 		const found = entryOf(at.parts);
-		root.dataset.selected = String(chosen); // in a narrow window the list stays until the user selects
+		const shows = Boolean(found) || kind === 'resource' && name !== undefined;
+		root.dataset.selected = String(chosen && shows); // in a narrow window the list stays until the user selects
 		const now = JSON.stringify([id, name, found?.item]);
 		const same = open.startsWith(JSON.stringify([id, name]).slice(0, -1) + ',');
 		if (now === open || !found && same && unknown.has(id)) {
@@ -283,12 +284,8 @@ export function explore(root, view) {
 		panelEnd = undefined;
 		replace(detail);
 		selected(name === undefined ? {} : { server: id, name });
-		if (name === undefined) {
-			if (entries.length === 0 && unknown.size === 0) replace(detail, empty(`No ${view}`, `${why[view]} No server that runs lists any.`, 'Servers'));
-			return;
-		}
-		if (!found && kind !== 'resource') {
-			if (entries.length > 0 && !unknown.has(id)) replace(detail, p(`${id} has no ${kind} ${name}.`));
+		if (!shows) {
+			if (entries.length === 0 || name !== undefined) replace(detail, empty(`No ${name ?? view}${unknown.size > 0 ? ' yet' : ''}`, `${why[view]} No server that runs lists ${name ? 'it' : 'any'}.`, 'Servers'));
 			return;
 		}
 		const item = found?.item ?? { definition: { uri: name, name } }; // a resource need not be listed

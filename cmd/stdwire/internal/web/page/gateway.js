@@ -18,7 +18,7 @@ const most = 24; // clients, and servers, that are drawn
 function measured(calls) {
 	const times = calls.map(call => call.response?.ms).filter(ms => ms !== undefined).sort((a, b) => a - b);
 	const at = part => times.length > 0 ? duration(times[Math.ceil(times.length * part) - 1]) : '–';
-	return [String(calls.length), calls.length > 0 ? `${(calls.filter(failed).length / calls.length * 100).toFixed(1)} %` : '–', at(0.5), at(0.95)];
+	return [calls.length, calls.length > 0 ? `${(calls.filter(failed).length / calls.length * 100).toFixed(1)} %` : '–', at(0.5), at(0.95)];
 }
 
 // flow draws lines from clients to servers, the thicker the more calls: [client, server, calls].
@@ -70,7 +70,7 @@ export function gateway(root) {
 			const sum = tools?.filter(({ definition }) => String(definition.name).startsWith(`${id}__`)).reduce((sum, tool) => sum + tool.tokens, 0);
 			return sum ? tokens(sum) : '';
 		};
-		const rows = servers.map(({ id, state: now, memory, tools, problem }) => [id, problem?.message ?? now, ...measured(calls.get(id) ?? []), tools === undefined ? '' : String(tools), cost(id), memory ? bytes(memory) : '']);
+		const rows = servers.map(({ id, state: now, memory, tools, problem }) => [id, problem?.message ?? now, ...measured(calls.get(id) ?? []), tools ?? '', cost(id), memory ? bytes(memory) : '']);
 		const held = servers.flatMap(({ id, withheld }) => (withheld ?? []).map(item => ({ ...item, server: id })));
 		const lanes = clients.map(lane => [lane, ...measured(calls.get(lane))]);
 		const text = JSON.stringify([rows, held, lanes, about, Math.floor(Date.now() / 60_000)]);
@@ -84,17 +84,17 @@ export function gateway(root) {
 			card('Who calls what', links.length > 0 && flow(links), lanes.length > 0 ? figures(['Lane', ...names, 'Last hour'], lanes.map(row => [...row, spark(calls.get(row[0]))]))
 				: empty('No calls yet', 'The page sees the calls of clients since it was opened.', 'Timeline')),
 			card('Servers', figures(['Server', 'State', ...names, 'Tools', 'Cost', 'Memory', 'Last hour'], rows.map(row => [...row, spark(calls.get(row[0]) ?? [])]))),
-			part('Who is connected', ['Client', 'Who', 'Profile', 'Discovery', 'Tools', 'It got', 'All of them', 'Adapted'], about.clients?.map(one => [one.client || 'without a name', one.principal ?? '', one.profile || 'all servers',
-				one.search ? 'by a search' : 'as a list', String(one.tools), tokens(one.listed_bytes / 4), tokens(one.bytes / 4), adapted(one)]),
+			part('Who is connected', ['Client', 'Who', 'Profile', 'Discovery', 'Tools', 'It got', 'Of', 'Adapted'], about.clients?.map(one => [one.client || 'without a name', one.principal ?? '', one.profile || 'all servers',
+				one.search ? 'by a search' : 'as a list', one.tools, tokens(one.listed_bytes / 4), tokens(one.bytes / 4), adapted(one)]),
 			hint('A token is about 4 bytes.')),
 			part('Logins of users', ['User', 'Server', 'State', 'Kept until', 'By the client', 'Scopes', 'To do'], about.logins?.map(({ user, client, server, state: now, until, scopes }) => [user, server, now, new Date(until).toLocaleString(), client ?? '', scopes?.join(' ') ?? '',
 				button('Revoke', () => attempt(outcome, async () => {
 					const { warning } = await api.post('gateway/revoke', { user, client, server });
 					toast(warning ?? 'Revoked');
 				}), { class: 'bad', label: `Revoke the login of ${user} at ${server}` })]), about.logins_more > 0 && hint(`${about.logins_more} more: `, code('stdwire auth users'))),
-			part('Profiles', ['Profile', 'Tools', 'Cost'], about.costs?.map(one => [one.profile, String(one.tools), tokens(one.bytes / 4)])),
+			part('Profiles', ['Profile', 'Tools', 'Cost'], about.costs?.map(one => [one.profile, one.tools, tokens(one.bytes / 4)])),
 			part('Refused by rules', ['Call', 'Who', 'Effect', 'Rule', 'Argument', 'Last'], about.refusals?.map(one => [`${one.server} ${one.name}`, one.principal ?? '', one.passed ? `would ${one.effect}` : one.effect, code(one.rule), one.argument ?? '', clock(one.at)])),
-			part('Rates', ['Rate', 'Limit', 'Refused'], about.rates?.map(one => [one.rate, one.limit ?? '', String(one.refused)])));
+			part('Rates', ['Rate', 'Limit', 'Refused'], about.rates?.map(one => [one.rate, one.limit ?? '', one.refused])));
 	};
 	const { soon, stop } = throttle(update, 'counts');
 	const look = async () => {

@@ -36,7 +36,7 @@ export function network(root) {
 			list.prepend(made.node);
 			return made;
 		});
-		replace(notes, all.length === 0 ? empty('No HTTP request was sent', 'Requests to servers at a URL are shown here.', 'Servers') : `The latest ${all.length}. Values of headers that may be secret are not shown.`);
+		replace(notes, all.length === 0 ? empty('No HTTP request was sent', 'Servers at a URL get them.', 'Servers') : `The latest ${all.length}. Values of headers that may be secret are not shown.`);
 	});
 
 	return { close: throttle(fetch, 'traffic').stop };

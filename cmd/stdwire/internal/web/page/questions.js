@@ -30,8 +30,8 @@ function queue(place, selects, changed = () => {}) {
 }
 
 // questions shows the queue of all questions in a sheet, and returns a function that puts it away or,
-// given true, shows it and goes to the first question. A new question shows it again; that for the
-// roots of a server which starts is only a note.
+// given true, shows it and goes to the first question. A new question shows it, with the focus if the
+// user is at a call that asks; that for the roots of a server which starts is only a note.
 export function questions(place) {
 	const head = h2('Questions');
 	let away = true;
@@ -58,8 +58,9 @@ export function questions(place) {
 		else if (fresh.length > 0) toast(`${fresh[0].server} ${titles[fresh[0].method]}`, ['Answer', () => fold(true)]);
 		known = new Set(wanted.map(question => question.id));
 		place.hidden = away || wanted.length === 0;
+		if (fresh.some(({ call }) => call) && document.activeElement.closest('.detail')) fold(true);
 		head.textContent = wanted.length === 1 ? 'Question' : `${wanted.length} questions`;
-		document.body.dataset.questions = String(wanted.length);
+		document.body.dataset.questions = wanted.length;
 	});
 	return fold;
 }

@@ -73,7 +73,7 @@ export function tasks(root) {
 			list.append(made.node);
 			return made;
 		});
-		replace(notes, all.length === 0 && (servers.length ? empty('There are no tasks.', 'A task is a call that goes on while you do something else. Run a tool as one.', 'Tools')
+		replace(notes, all.length === 0 && (servers.length ? empty('There are no tasks.', 'A task is a call that goes on in the background. Run a tool as one.', 'Tools')
 				: empty('No server is running.', 'Tasks are those of servers that run.', 'Servers')),
 			all.length > most && muted(`${all.length - most} more are not shown.`),
 			[...listed].filter(([server, all]) => all.more && servers.includes(server)).map(([server]) => muted(`${server} has more tasks.`)));
