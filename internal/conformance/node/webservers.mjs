@@ -469,8 +469,8 @@ const scenarios = {
   async closed() {
     await page.goto(given.url);
     await page.evaluate(() => { location.hash = '#/servers'; });
-    await page.getByText('Servers cannot be changed').waitFor();
-    seen.why = await page.getByText('Servers cannot be changed').innerText();
+    await page.getByText('Read only: ').waitFor();
+    seen.why = await page.getByText('Read only: ').innerText();
     await card(given.server).waitFor();
     await card(given.server).getByRole('button', { name: /^More for/ }).click();
     seen.buttons = await card(given.server).getByRole('menuitem').allInnerTexts();

@@ -1,7 +1,7 @@
 // Apps: the pages that servers offer beside the results of their tools. An app runs in a frame of
 // another origin. It says nothing to this page but messages, which stdwire judges.
 import * as api from './api.js';
-import { anchor, append, attempt, button, bytes, div, element, faint, folded, h4, hint, inRow, li, newID, p, problem, replace, select, status, strong, tag, theme } from './dom.js';
+import { anchor, append, attempt, button, bytes, div, element, faint, folded, head, hint, inRow, li, newID, p, problem, replace, select, status, strong, tag, theme } from './dom.js';
 import { content } from './result.js';
 import { tree } from './json.js';
 import { on } from './store.js';
@@ -68,7 +68,7 @@ export function appPanel(place, server, tool, input) {
 			return;
 		}
 		const boxes = new Map(wanted.map(name => [name, element('input', { type: 'checkbox', id: newID() })]));
-		replace(box, element('div.card', { 'data-plain': String(plain) }, h4('This tool has an app'),
+		replace(box, element('div.card', { 'data-plain': String(plain) }, head('This tool has an app'),
 			p('It is a program of the server. The page keeps it from fetching anything from other machines',
 				about.origins ? ' but those below' : '', ', but no browser lets the page prevent WebRTC: an app that is malicious can send what it sees to anybody.'),
 			about.origins && p('It wants to reach ', strong(about.origins.join(', ')), '.'),
@@ -116,7 +116,7 @@ function frame(box, tool, about, started, permissions, input) {
 		oninput: () => attempt(notice, () => tell('partial', `{"percent":${written.value},"arguments":${input().trim() || '{}'}}`)) });
 	const stage = input && inRow(element('label', { for: written.id }, 'Arguments written so far'), written);
 	const node = tag('div.app-node',
-		inRow(h4('App'), mode, size, button('Close the app', () => close()),
+		inRow(head('App'), mode, size, button('Close the app', () => close()),
 			anchor(api.filtered(`server:${started.lane}`), 'Its messages'),
 			faint(`${about.uri}, ${bytes(about.size)}`)),
 		refusals(about), stage, notice, view, told, log);

@@ -15,7 +15,7 @@ export const family = (method = '') => families[method.slice(0, Math.max(method.
 export function chart({ select, selects, selected }) {
 	const canvas = element('canvas.chart', { role: 'img', label: 'Timeline of requests' });
 	const probe = element('span', { hidden: true });
-	const node = tag('div.chart-box', canvas, probe);
+	const node = element('div.chart-box', { tabindex: '0' }, canvas, probe);
 	let colors = {};
 	let from = 0, to = 1000, auto = true; // auto shows everything
 	let dirty = false;

@@ -33,9 +33,9 @@ export function replace(node, ...children) {
 }
 
 // tag returns an element without attributes. Texts that are less important than those around it are
-// faint, muted or hints.
+// faint, muted or hints; head is a heading in a card.
 export const tag = (name, ...children) => element(name, {}, children);
-export const [p, strong, h2, h3, h4, li, div] = ['p', 'strong', 'h2', 'h3', 'h4', 'li', 'div'].map(name => tag.bind(null, name));
+export const [p, strong, h2, h3, head, li, div] = ['p', 'strong', 'h2', 'h3', 'h3.label', 'li', 'div'].map(name => tag.bind(null, name));
 export const faint = (...children) => tag('span.muted', children);
 
 export const button = (text, onclick, attributes = {}) =>

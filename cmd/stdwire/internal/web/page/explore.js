@@ -15,7 +15,7 @@ import { virtual } from './virtual.js';
 export const kinds = { tools: 'tool', resources: 'resource', templates: 'resource template', prompts: 'prompt', skills: 'skill', apps: 'tool' };
 
 const why = { tools: 'A tool is something that a server does when a model, or you, calls it.', resources: 'A resource is a text or file that a server lets its clients read.',
-	templates: 'A resource template is the pattern of addresses of resources that a server has not listed.', prompts: 'A prompt is a message that a server has written for its users to start with.',
+	templates: 'A template is the pattern of addresses of resources that a server does not list.', prompts: 'A prompt is a message that a server offers to start with.',
 	skills: 'A skill is a folder of instructions for a model.', apps: 'An app is a page that a server shows with the result of a tool.' };
 
 // image returns an icon of a definition that can be shown without a request to another server.
@@ -204,7 +204,7 @@ export function explore(root, view) {
 		}
 		entries = found;
 		unknown = failed;
-		replace(notes, problems, usable.length === 0 && state.servers.some(server => server.watched) && p('The gateway lists the definitions of this server: select the gateway.'));
+		replace(notes, problems, usable.length === 0 && state.servers.some(server => server.watched) && p('Select the gateway: it lists what this server has.'));
 		list();
 		select1();
 	}
@@ -230,7 +230,7 @@ export function explore(root, view) {
 			const [all, ...names] = texts(definition);
 			return [`${id.toLowerCase()} ${all}`, ...names];
 		});
-		none.textContent = entries.length === 0 ? notes.childElementCount === 0 && `There are no ${view}.` || '' : shown.length === 0 ? 'Nothing matches.' : '';
+		none.textContent = entries.length > 0 && shown.length === 0 ? 'Nothing matches.' : '';
 		if (byCost.checked) shown = shown.toSorted((a, b) => (b.item.tokens ?? 0) - (a.item.tokens ?? 0));
 		if (state.servers.length > 1 && !only && !wanted && !byCost.checked) shown = [...Map.groupBy(shown, entry => entry.server)].flatMap(([id, all]) => [{ group: id, count: counted(all) }, ...all]);
 		sum.textContent = entries.length === 0 ? '' : counted(entries);

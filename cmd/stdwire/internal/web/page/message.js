@@ -1,7 +1,7 @@
 // A message: its tree, its bytes and related messages. The user can edit it and send it again, and
 // compare it with others.
 import * as api from './api.js';
-import { attempt, button, bytes, copyIcon, div, duration, element, facts, faint, field, h3, h4, hint, input, inRow, long, muted, onEnter, p, parts, primary, problem, replace, tag } from './dom.js';
+import { attempt, button, bytes, copyIcon, div, duration, element, facts, faint, field, h3, head, hint, input, inRow, long, muted, onEnter, p, parts, primary, problem, replace, tag } from './dom.js';
 import { picture, shape } from './icons.js';
 import { diff, format, parse, tabs, tree } from './json.js';
 import { all, failed, find } from './messages.js';
@@ -15,7 +15,7 @@ export const sentBytes = base64 => long(atob(base64).replace(/[^\x20-\x7e\n]/g, 
 
 // exchange shows the headers of an HTTP request and its response.
 export function exchange(all) {
-	const headers = (title, header) => header && [h4(title), facts(Object.entries(header).sort(([a], [b]) => a < b ? -1 : 1).map(([name, values]) => [name, values.join(', ')]))];
+	const headers = (title, header) => header && [head(title), facts(Object.entries(header).sort(([a], [b]) => a < b ? -1 : 1).map(([name, values]) => [name, values.join(', ')]))];
 	return div(headers('Request', all.request), headers(`Response, ${all.proto ?? ''}`, all.response));
 }
 
@@ -39,7 +39,7 @@ export function messagePanel(place, select) {
 		if (end !== mine) return;
 		const outcome = tag('div.compared');
 		replace(place, heading(message), relations(message), described(message, whole), actions(message, whole, outcome, shown), outcome, http(whole.http),
-			tag('div.sides', body(whole), other && tag('section', h4(`${message.request ? 'Its request' : 'Its response'}, ${bytes(pair.size)}`), body(other))), shown);
+			tag('div.sides', body(whole), other && tag('section', head(`${message.request ? 'Its request' : 'Its response'}, ${bytes(pair.size)}`), body(other))), shown);
 	}
 
 	const heading = message => h3(`${message.from === 'client' ? 'Client → server' : 'Server → client'}: ${message.kind} ${message.method ?? ''} ${message.about ?? ''}`);
@@ -88,7 +88,7 @@ export function messagePanel(place, select) {
 	function actions(message, whole, outcome, shown) {
 		const compare = other => attempt(outcome, async () => {
 			const lines = await api.post('diff', { old: other.n, new: message.n });
-			replace(outcome, h4(`Compared with number ${other.n}`), diff(lines));
+			replace(outcome, head(`Compared with number ${other.n}`), diff(lines));
 		});
 		const before = all.findLast(earlier => earlier.n < message.n && earlier.kind === message.kind && earlier.method === message.method && earlier.from === message.from &&
 			(earlier.about ?? earlier.request?.about) === (message.about ?? message.request?.about));
@@ -107,7 +107,7 @@ export function messagePanel(place, select) {
 		const text = element('textarea.json', { rows: '10', value: format(rest) });
 		const outcome = div();
 		const send = () => calls.run(`{"server":${JSON.stringify(message.lane)},"method":${JSON.stringify(name.value)},"params":${text.value || '{}'}}`);
-		replace(shown, h4('Send again'), hint('The client sets the id and _meta.'), field('Method', name), field('Params, as JSON', text),
+		replace(shown, head('Send again'), hint('The client sets the id and _meta.'), field('Method', name), field('Params, as JSON', text),
 			primary('Send', send), outcome);
 		const calls = runner(outcome);
 		end = () => calls.close();

@@ -1,6 +1,6 @@
 // HTTP requests to servers, with or without a message: status, headers without secrets, bodies.
 import * as api from './api.js';
-import { attempt, bytes, clock, div, duration, element, empty, faint, h2, h4, keyed, li, muted, replace, status, strong, tag } from './dom.js';
+import { attempt, bytes, clock, div, duration, element, empty, faint, h2, head, keyed, li, muted, replace, status, strong, tag } from './dom.js';
 import { exchange, sentBytes } from './message.js';
 import { throttle } from './store.js';
 
@@ -16,7 +16,7 @@ export function network(root) {
 		const whole = div();
 		const load = () => attempt(whole, async () => {
 			const all = await api.get(`network/${request.n}`);
-			const body = (title, text, size) => size > 0 && [h4(`${title}, ${bytes(size)}`), sentBytes(text ?? ''),
+			const body = (title, text, size) => size > 0 && [head(`${title}, ${bytes(size)}`), sentBytes(text ?? ''),
 				atob(text ?? '').length < size && muted('The rest is not kept.')];
 			replace(whole, exchange(all), body('Body of the request', all.sent, all.sent_size), body('Body of the response', all.received, all.received_size));
 		});
@@ -36,7 +36,7 @@ export function network(root) {
 			list.prepend(made.node);
 			return made;
 		});
-		replace(notes, all.length === 0 ? empty('No HTTP request was sent', 'Servers at a URL get them.', 'Servers') : `The latest ${all.length}. Values of headers that may be secret are not shown.`);
+		replace(notes, all.length === 0 ? empty('No request was sent', 'Servers at a URL get them.', 'Servers') : `The latest ${all.length}. Values of headers that may be secret are not shown.`);
 	});
 
 	return { close: throttle(fetch, 'traffic').stop };

@@ -82,7 +82,7 @@ function questionNode(question) {
 	const outcome = div();
 	const send = (result, always = false) => attempt(outcome, () => api.post(`questions/${question.id}`,
 		result === null ? '{"result":null}' : `{"result":${typeof result === 'string' ? result : JSON.stringify(result)},"always":${always}}`));
-	const node = element('section.question', { 'data-testid': 'question', id: `question-${question.id}`, label: `Question of ${question.server}` },
+	const node = element('section.question', { 'data-testid': 'question', id: `question-${question.id}`, label: `Question ${question.id} of ${question.server}` },
 		h3(`${question.server} ${titles[question.method] ?? question.method}`),
 		status('p.command.hint'));
 	const bodies = { 'elicitation/create': elicitation, 'sampling/createMessage': sampling, 'roots/list': roots, 'ui/open-link': openLink, 'tools/call': callTool };

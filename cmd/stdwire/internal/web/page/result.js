@@ -1,7 +1,7 @@
 // Results of calls: content of every kind, as text or as an element that cannot run scripts.
 import * as api from './api.js';
 import { answer } from './calls.js';
-import { anchor, attempt, button, bytes, copyIcon, div, download, duration, element, faint, folded, h4, inRow, li, long, muted, p, parts, problem, replace, short, status, strong, tag, tokens, unfolded } from './dom.js';
+import { anchor, attempt, button, bytes, copyIcon, div, download, duration, element, faint, folded, head, inRow, li, long, muted, p, parts, problem, replace, short, status, strong, tag, tokens, unfolded } from './dom.js';
 import { icon } from './icons.js';
 import { Room, format, parse, tabs, tree, view } from './json.js';
 import { markdown } from './markdown.js';
@@ -136,9 +136,9 @@ export function result(call) {
 	}
 	const value = call.result;
 	if (value !== undefined) {
-		if (value.structuredContent !== undefined) shown.push(h4('Structured content'), view(value.structuredContent));
+		if (value.structuredContent !== undefined) shown.push(head('Structured content'), view(value.structuredContent));
 		if (Array.isArray(value.content)) {
-			shown.push(h4('Content'), value.content.length === 0 ? muted('none')
+			shown.push(head('Content'), value.content.length === 0 ? muted('none')
 				: blocks(value.content, server));
 		}
 		if (Array.isArray(value.contents)) shown.push(list(value.contents, (contents, room) => resource(contents, server, room)));

@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { authorization } from './authorization.js';
 import { add, base, clone, configuration, edit, exporting, move, remove, review } from './config.js';
-import { append, attempt, button, bytes, capital, clock, copyIcon, div, duration, element, empty, figures, folded, h2, h3, h4, hint, input, inRow, keyed, li, muted, p, pairs, primary, problem, replace, status, strong, tag, tokens } from './dom.js';
+import { append, attempt, button, bytes, capital, clock, copyIcon, div, duration, element, empty, figures, folded, h2, h3, head, hint, input, inRow, keyed, li, muted, p, pairs, primary, problem, replace, status, strong, tag, tokens } from './dom.js';
 import { kinds } from './explore.js';
 import { extensions } from './extensions.js';
 import { firstRun } from './first.js';
@@ -247,7 +247,7 @@ async function examine(place, id) {
 async function showLog(place, id) {
 	const written = await attempt(place, () => api.get(api.of(id, 'log')));
 	if (written) {
-		replace(place, h4('Standard error'),
+		replace(place, head('Standard error'),
 			// eslint-disable-next-line no-control-regex
 			element('pre.log', { tabindex: '0' }, written.text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, '') || '(nothing)'));
 	}

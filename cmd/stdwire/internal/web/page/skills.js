@@ -1,6 +1,6 @@
 // Skills: their front matter, and their files, which are compared with the entry of the skill.
 import * as api from './api.js';
-import { anchor, append, attempt, button, bytes, div, element, grid, h4, inRow, p, primary, problem, replace, status, tag } from './dom.js';
+import { anchor, append, attempt, button, bytes, div, element, grid, head, inRow, p, primary, problem, replace, status, tag } from './dom.js';
 import { tree } from './json.js';
 import { resource } from './result.js';
 
@@ -10,7 +10,7 @@ export function skillPanel(place, server, skill, { chosen }) {
 	const files = div();
 	const summary = status('p');
 	const shown = div();
-	append(place, tag('div.card', h4('Front matter'), tree(skill.frontmatter ?? {}), inRow(issues), files, summary, shown));
+	append(place, tag('div.card', head('Front matter'), tree(skill.frontmatter ?? {}), inRow(issues), files, summary, shown));
 	let closed = false;
 
 	async function check() {
@@ -23,7 +23,7 @@ export function skillPanel(place, server, skill, { chosen }) {
 			!entry.problem && !entry.current && tag('p.good', 'Its entry is well formed.'));
 		const rows = entry.files.map(file => row(file, entry.problem));
 		if (rows.length === 0) return;
-		replace(files, h4(`Files (${rows.length})`), !entry.problem && button('Verify all', async () => {
+		replace(files, head(`Files (${rows.length})`), !entry.problem && button('Verify all', async () => {
 			let good = 0;
 			for (const row of rows) {
 				if (closed) return;
