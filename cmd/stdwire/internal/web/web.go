@@ -80,8 +80,9 @@ servers, and calls them through the gateway as one of its clients, so hooks, lim
 log apply. Only the user who runs the gateway can do this. Each client has a lane with a number and
 the name that the client gives, which is not verified. After 64 lanes, further clients share one.
 The view Gateway shows who calls what and how fast, who is connected, what tools cost, the calls that
-rules have refused with the rule that decided, and rates. It compares a definition that is withheld
-with its pin, beside what stdwire scan finds in it, and accepts it if you say so.
+rules have refused with the rule that decided, rates, and the logins of users at servers, which it
+revokes. It compares a definition that is withheld with its pin, beside what stdwire scan finds in
+it, and accepts it if you say so.
 
 A menu at the top, which names what the page shows, opens pages of the running gateways and of the
 configuration, each on a port of its own. They end with this command.
