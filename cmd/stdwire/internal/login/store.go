@@ -69,7 +69,7 @@ func (l *Login) IsValid(now time.Time) bool {
 	return now.Before(l.Until) && (l.Renewable || l.Expires.IsZero() || now.Before(l.Expires))
 }
 
-// State says in a word what a login is good for: it is valid, renewable without its user, or expired.
+// State says in a word whether a login is valid, renewable without its user, or expired.
 func (l *Login) State(now time.Time) string {
 	switch {
 	case !l.IsValid(now):
