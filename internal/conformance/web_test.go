@@ -688,6 +688,7 @@ func TestWebWatchesGateway(t *testing.T) {
 		Rows                 []string
 		Facts, Lanes, Server string
 		Rest, Copied, Parts  string
+		Revoked              string
 		Other                bool
 	}
 	w.see("gateway", map[string]any{"dir": b.dir}, &got)
@@ -701,6 +702,7 @@ func TestWebWatchesGateway(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Lanes, "as a list"))
 	assert.Assert(t, cmp.Contains(got.Lanes, "tokens"))
 	assert.Assert(t, cmp.Contains(got.Rest, "line "))
+	assert.Equal(t, got.Revoked, `{"user":"ada","client":"app","server":"up"}`)
 	assert.Assert(t, strings.HasPrefix(got.Copied, "/"), "%q", got.Copied)
 	assert.Assert(t, cmp.Contains(got.Parts, "at everything"))
 	assert.Assert(t, cmp.Contains(got.Server, "ready"))

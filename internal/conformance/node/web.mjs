@@ -551,6 +551,21 @@ const scenarios = {
     seen.lanes = `${await view.innerText()} ${await view.locator('.flow svg').getAttribute('aria-label')}`;
     seen.server = await view.getByRole('row', { name: /^everything/ }).last().innerText();
     await shoot('gateway');
+    // a login of a user is revoked
+    await page.route('**/api/gateway', async route => {
+      const response = await route.fetch();
+      const logins = seen.revoked ? [] : [{ user: 'ada', client: 'app', server: 'up', state: 'valid', until: '2027-02-26T10:00:00Z', scopes: ['read'] }];
+      await route.fulfill({ response, json: { ...await response.json(), logins } });
+    });
+    await page.route('**/api/gateway/revoke', route => {
+      seen.revoked = route.request().postData();
+      return route.fulfill({ json: { warning: 'its tokens stay valid' } });
+    });
+    await go('#/servers');
+    await page.waitForSelector('.card');
+    await go('#/gateway');
+    await view.getByRole('button', { name: 'Revoke the login of ada at up' }).click();
+    await page.getByText('its tokens stay valid').waitFor();
     // the menu opens a page of the configuration, on a port of its own
     await page.getByRole('button', { name: /^gateway \d/ }).click();
     await page.getByRole('menuitem', { name: 'Look at the configuration' }).waitFor();
@@ -763,7 +778,7 @@ const scenarios = {
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
     await opened('tools', given.server, 'echo');
-    await page.locator('.form').getByLabel('text', { exact: true }).focus();
+    await page.keyboard.press('i');
     await page.keyboard.type('by keys');
     await page.keyboard.press('Control+Enter');
     await page.waitForSelector('.result');
