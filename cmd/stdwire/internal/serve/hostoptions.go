@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -72,6 +73,7 @@ func (st *Reloader) profile(name string) ([]string, error) {
 const maxInvalid = 20
 
 func (st *Reloader) About() ops.About {
+	logins, moreLogins := st.userLogins() // which may wait for a store
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	about := ops.About{Pid: os.Getpid(), Version: command.Version(),
@@ -97,18 +99,26 @@ func (st *Reloader) About() ops.About {
 	if st.g.Rates != nil {
 		about.Rates = st.g.Rates.Uses()
 	}
-	about.Logins, about.LoginsMore = st.userLogins()
+	about.Logins, about.LoginsMore = logins, moreLogins
 	about.Store = st.g.store.About()
 	about.Refusals = st.g.Rules.Latest()
 	return about
 }
+
+// aboutTimeout is how long the store may take to list the logins for About.
+const aboutTimeout = 2 * time.Second
 
 // userLogins returns the first logins of users at servers, and how many more there are.
 func (st *Reloader) userLogins() (all []ops.UserLogin, more int) {
 	if st.g.Logins == nil {
 		return nil, 0
 	}
-	logins, _ := st.g.Logins.All() // which logs the error, and goes on with the last ones
+	ctx, cancel := context.WithTimeout(context.Background(), aboutTimeout)
+	defer cancel()
+	logins, err := st.g.Logins.All(ctx)
+	if err != nil {
+		st.log.Warn("the logins of users cannot be listed", slog.Any("error", err))
+	}
 	for _, l := range logins[:min(len(logins), ops.MaxLogins)] {
 		all = append(all, ops.UserLogin{User: l.User, Client: l.Client, Server: l.Server,
 			State: l.State(time.Now()), Until: l.Until.UTC().Format(time.RFC3339),
@@ -120,7 +130,7 @@ func (st *Reloader) userLogins() (all []ops.UserLogin, more int) {
 // revokeLogin revokes the login of a user at a server.
 func (st *Reloader) revokeLogin(ctx context.Context, in ops.LoginKey) (out ops.Revoked, err error) {
 	key := login.Key{User: in.User, Client: in.Client, Server: in.Server}
-	logins, err := st.g.Logins.All()
+	logins, err := st.g.Logins.All(ctx)
 	if err == nil && !slices.ContainsFunc(logins,
 		func(l login.Login) bool { return l.Key() == key }) {
 		return out, dispatch.Errorf(dispatch.NotFound, "%.100q has no login at %.50q", in.User,
