@@ -23,7 +23,7 @@ import (
 )
 
 // nginxConf sends each request to the next server, regardless of the client, and does not buffer
-// streams.
+// streams. The second address also sends a request again whose server has not answered it.
 const nginxConf = `daemon off;
 pid %[1]s/nginx.pid;
 error_log stderr emerg;
@@ -32,73 +32,101 @@ http {
 	access_log off;
 	client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi; uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
 	upstream mcp { %[2]s keepalive 32; }
+	proxy_http_version 1.1;
+	proxy_set_header Connection "";
+	proxy_set_header Host $http_host;
+	proxy_buffering off;
+	proxy_read_timeout 1h;
+	add_header X-Served-By $upstream_addr always;
 	server {
 		listen %[3]s;
+		location / { proxy_pass http://mcp; }
+	}
+	server {
+		listen %[4]s;
 		location / {
 			proxy_pass http://mcp;
-			proxy_http_version 1.1;
-			proxy_set_header Connection "";
-			proxy_set_header Host $http_host;
-			proxy_buffering off;
-			proxy_read_timeout 1h;
+			proxy_next_upstream error timeout non_idempotent;
 		}
 	}
 }
 `
 
-// Three servers behind nginx, round robin without sticky sessions, that share only a key.
-func TestReplicasBehindNginx(t *testing.T) {
-	t.Parallel()
+// freeAddress returns a local address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	defer free.Close()
+	return free.Addr().String()
+}
+
+// balance starts nginx in front of servers, and returns its endpoint and the one that sends again.
+func (b *bench) balance(addresses ...string) (url, resending string) {
+	b.t.Helper()
 	nginx, err := exec.LookPath("nginx")
 	if err != nil {
-		t.Skip("nginx is not installed")
+		b.t.Skip("nginx is not installed")
 	}
-	b := newBench(t)
-	b.env = append(b.env, "STATE_KEY=a secret of thirty-two bytes, or so")
+	servers := ""
+	for _, address := range addresses {
+		servers += "server " + address + " max_fails=1 fail_timeout=1s; "
+	}
+	one, two := freeAddress(b.t), freeAddress(b.t)
+	b.write("nginx.conf", fmt.Sprintf(nginxConf, b.dir, servers, one, two))
+	balancer := exec.Command(nginx, "-p", b.dir, "-c", b.path("nginx.conf"))
+	balancer.Dir, balancer.Stderr = b.dir, os.Stderr
+	assert.NilError(b.t, balancer.Start())
+	b.t.Cleanup(func() {
+		_ = balancer.Process.Signal(os.Interrupt)
+		_ = balancer.Wait()
+	})
+	for _, address := range []string{one, two} {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			if c, err := net.Dial("tcp", address); err == nil {
+				c.Close()
+				break
+			}
+			assert.Assert(b.t, time.Now().Before(deadline), "nginx does not listen")
+		}
+	}
+	return "http://" + one + "/mcp", "http://" + two + "/mcp"
+}
+
+// everythingReplicas starts servers with these variables, and returns their addresses.
+func (b *bench) everythingReplicas(n int, env ...string) (servers []*exec.Cmd, addresses []string) {
+	b.t.Helper()
 	binary, err := everything()
-	assert.NilError(t, err)
-	var servers []*exec.Cmd
-	upstreams := ""
-	for range 3 {
+	assert.NilError(b.t, err)
+	for range n {
 		server := exec.Command(binary, "-http", "127.0.0.1:0")
-		server.Dir, server.Env = b.dir, b.env
+		server.Dir, server.Env = b.dir, append(b.env, env...)
 		stderr, err := server.StderrPipe()
-		assert.NilError(t, err)
-		assert.NilError(t, server.Start())
-		t.Cleanup(func() {
+		assert.NilError(b.t, err)
+		assert.NilError(b.t, server.Start())
+		b.t.Cleanup(func() {
 			_ = server.Process.Kill()
 			_ = server.Wait()
 		})
 		lines := bufio.NewReader(stderr)
 		line, err := lines.ReadString('\n')
-		assert.NilError(t, err)
+		assert.NilError(b.t, err)
 		go func() { _, _ = io.Copy(io.Discard, lines) }()
 		servers = append(servers, server)
-		upstreams += "server " +
-			strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "http://"), "/mcp") +
-			" max_fails=1 fail_timeout=10s; "
+		addresses = append(addresses,
+			strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "http://"), "/mcp"))
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	assert.NilError(t, err)
-	address := free.Addr().String()
-	assert.NilError(t, free.Close())
-	b.write("nginx.conf", fmt.Sprintf(nginxConf, b.dir, upstreams, address))
-	balancer := exec.Command(nginx, "-p", b.dir, "-c", b.path("nginx.conf"))
-	balancer.Dir, balancer.Stderr = b.dir, os.Stderr
-	assert.NilError(t, balancer.Start())
-	t.Cleanup(func() {
-		_ = balancer.Process.Signal(os.Interrupt)
-		_ = balancer.Wait()
-	})
-	url := "http://" + address + "/mcp"
-	for deadline := time.Now().Add(10 * time.Second); ; {
-		if c, err := net.Dial("tcp", address); err == nil {
-			c.Close()
-			break
-		}
-		assert.Assert(t, time.Now().Before(deadline), "nginx does not listen")
-		time.Sleep(10 * time.Millisecond)
-	}
+	return servers, addresses
+}
+
+const replicaKey = "STATE_KEY=a secret of thirty-two bytes, or so"
+
+// Three servers behind nginx, round robin without sticky sessions, that share only a key.
+func TestReplicasBehindNginx(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	servers, addresses := b.everythingReplicas(3, replicaKey)
+	url, _ := b.balance(addresses...)
 
 	t.Run("a modern client is asked several times", func(t *testing.T) {
 		more := ""

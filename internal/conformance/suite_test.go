@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/redis/redistest"
 )
 
 // everythingServer starts everything-server over HTTP, one process for all runs, and returns its
@@ -84,17 +86,38 @@ func skillsIn20251125(scenario string) []string {
 		"--force"}
 }
 
+// A suiteRun is a run of the official suite.
+type suiteRun struct {
+	name   string
+	args   []string
+	passed int // the minimum: the suite is pinned, so fewer means that some were not run
+}
+
+// officialSuite runs the suite against a server.
+func (b *bench) officialSuite(t *testing.T, url string, run suiteRun) {
+	t.Run(run.name, func(t *testing.T) {
+		results := b.path("results-" + strings.ReplaceAll(run.name, " ", "-"))
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, filepath.Join("node_modules", ".bin", "node"),
+			append([]string{suiteProgram, "server", "--url", url, "-o", results}, run.args...)...)
+		cmd.Dir, cmd.Env = b.dir, b.env
+		out, err := cmd.CombinedOutput()
+		assert.NilError(t, err, string(out))
+		passed := judged(t, results)
+		t.Logf("%d checks passed", passed)
+		assert.Assert(t, passed >= run.passed, "%d checks passed, and there are %d", passed,
+			run.passed)
+	})
+}
+
 // All server scenarios of the official suite, against one process without a flag for eras: in every
 // revision, as the sets of required scenarios, and without a revision, which includes the
 // extensions for tasks and skills.
 func TestOfficialSuiteOnServer(t *testing.T) {
 	b := newNodeBench(t)
 	url := everythingServer(t, b)
-	for _, run := range []struct {
-		name   string
-		args   []string
-		passed int // the minimum: the suite is pinned, so fewer means that some were not run
-	}{
+	for _, run := range []suiteRun{
 		{"2025-03-26", []string{"--suite", "all", "--spec-version", "2025-03-26"}, 3},
 		{"2025-06-18", []string{"--suite", "all", "--spec-version", "2025-06-18"}, 56},
 		{"2025-11-25", []string{"--suite", "all", "--spec-version", "2025-11-25"}, 83},
@@ -106,20 +129,23 @@ func TestOfficialSuiteOnServer(t *testing.T) {
 		{"directories in 2025-11-25", skillsIn20251125("directory"), 7},
 		{"files of skills in 2025-11-25", skillsIn20251125("manifest"), 6},
 	} {
-		t.Run(run.name, func(t *testing.T) {
-			results := b.path("results-" + strings.ReplaceAll(run.name, " ", "-"))
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, filepath.Join("node_modules", ".bin", "node"),
-				append([]string{suiteProgram, "server", "--url", url, "-o", results},
-					run.args...)...)
-			cmd.Dir, cmd.Env = b.dir, b.env
-			out, err := cmd.CombinedOutput()
-			assert.NilError(t, err, string(out))
-			passed := judged(t, results)
-			t.Logf("%d checks passed", passed)
-			assert.Assert(t, passed >= run.passed, "%d checks passed, and there are %d", passed,
-				run.passed)
-		})
+		b.officialSuite(t, url, run)
+	}
+}
+
+// The scenarios of the legacy and of the modern era have the same results against three servers
+// behind nginx, round robin, that share a store.
+func TestOfficialSuiteOnReplicas(t *testing.T) {
+	t.Parallel()
+	b := newNodeBench(t)
+	store := redistest.Start(t)
+	_, addresses := b.everythingReplicas(3, replicaKey, "STORE=unix://"+store.Options.Address)
+	url, _ := b.balance(addresses...)
+	for _, run := range []suiteRun{
+		{"2025-06-18", []string{"--suite", "all", "--spec-version", "2025-06-18"}, 56},
+		{"2025-11-25", []string{"--suite", "all", "--spec-version", "2025-11-25"}, 83},
+		{"2026-07-28", []string{"--suite", "all", "--spec-version", "2026-07-28"}, 152},
+	} {
+		b.officialSuite(t, url, run)
 	}
 }

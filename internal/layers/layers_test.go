@@ -46,6 +46,7 @@ var layers = []struct {
 	{"internal/redis", []string{"internal/near", "internal/quota"}},
 	{"internal/redis/redistest", []string{"internal/redis"}},
 	{"internal/store", []string{"internal/rate", "internal/redis"}},
+	{"internal/store/storetest", []string{"internal/rate", "internal/redis", "internal/store"}},
 	{"internal/atomicfile", nil},
 	{"internal/userfile", []string{"internal/atomicfile", "internal/jsonscan"}},
 	{"internal/shellwords", nil},
@@ -500,7 +501,8 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/rates", []string{
 		"internal/contextkey", "internal/rate", "internal/store", "internal/redis",
-		"internal/redis/redistest", "internal/retryafter", "dispatch", "rpc/mcp",
+		"internal/redis/redistest", "internal/store/storetest", "internal/retryafter", "dispatch",
+		"rpc/mcp",
 		"rpc/mcp/telemetry", "client/host", "client/host/config", "client/streamable",
 		"server/auth", "cmd/stdwire/internal/ops/host",
 	}},

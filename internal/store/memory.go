@@ -287,6 +287,9 @@ func (m *Memory) After(_ context.Context, key string, number int64) (events []Ev
 	if e == nil {
 		return nil, number > 0, nil
 	}
+	if number > e.log[len(e.log)-1].Number { // of a log before this one
+		number, gap = 0, true
+	}
 	size := 0
 	for _, event := range e.log {
 		if event.Number <= number {
@@ -298,7 +301,7 @@ func (m *Memory) After(_ context.Context, key string, number int64) (events []Ev
 		}
 		events = append(events, Event{event.Number, bytes.Clone(event.Data)})
 	}
-	return events, number > 0 && number < e.before, nil
+	return events, gap || number > 0 && number < e.before, nil
 }
 
 // A memorySubscription is one of a Memory.

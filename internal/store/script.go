@@ -71,8 +71,10 @@ end`)
 	afterScript = redis.NewScript(`
 local after = tonumber(ARGV[1])
 local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
+local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 local found = {0}
 if after > 0 and (not first or after < tonumber(first[2][6])) then found[1] = 1 end
+if last and after > tonumber(string.match(last[1], '^%d+')) then after, found[1] = 0, 1 end
 local size, from = 0, string.format('%.0f', after + 1)
 while first and #found < 2 * tonumber(ARGV[2]) do
 	local entry = redis.call('XRANGE', KEYS[1], from, '+', 'COUNT', 1)[1]

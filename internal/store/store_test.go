@@ -406,6 +406,22 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
+// A reader that is ahead of a log has read another one, of a server that has since lost it and whose
+// clock was set back, or that has failed over to one that lacked its end.
+func TestReaderIsAhead(t *testing.T) {
+	eachStore(t, func(t *testing.T, s Store) {
+		ctx := within(t)
+		number, err := s.Append(ctx, "k", []byte("1"), LogBounds{10, 1000, time.Hour})
+		assert.NilError(t, err)
+		events, gap, err := s.After(ctx, "k", number)
+		assert.NilError(t, err)
+		assert.Assert(t, events == nil && !gap)
+		events, gap, err = s.After(ctx, "k", number+1)
+		assert.NilError(t, err)
+		assert.Assert(t, gap && len(events) == 1 && events[0].Number == number)
+	})
+}
+
 // A large log is read in parts.
 func TestAfterIsBounded(t *testing.T) {
 	eachStore(t, func(t *testing.T, s Store) {

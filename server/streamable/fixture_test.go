@@ -137,18 +137,18 @@ func (w *fixture) changeTools(name string) {
 // A site is a fixture behind a real HTTP server on a loopback address.
 type site struct {
 	*fixture
-	t       *testing.T
+	t       testing.TB
 	handler *streamable.Handler
 	url     string
 	client  *http.Client
 }
 
-func start(t *testing.T, o streamable.Options) *site {
+func start(t testing.TB, o streamable.Options) *site {
 	t.Helper()
 	return startWorld(t, o, server.Options{})
 }
 
-func startWorld(t *testing.T, o streamable.Options, so server.Options) *site {
+func startWorld(t testing.TB, o streamable.Options, so server.Options) *site {
 	t.Helper()
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -259,7 +259,7 @@ func (c *client) call(id, tool, text string, h header) *answer {
 
 // An answer is what came back.
 type answer struct {
-	t *testing.T
+	t testing.TB
 	*http.Response
 	in *bufio.Reader
 }

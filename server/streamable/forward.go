@@ -155,17 +155,6 @@ func misdirectedRefusal() *refusal {
 		"this server does not own the session, or the request was not passed on to it")
 }
 
-// endedRefusal refuses a request of a session that has ended here.
-func (s *session) endedRefusal() *refusal {
-	switch context.Cause(s.ctx) {
-	case errMoved:
-		return movedRefusal()
-	case ErrClosed: // another server may have it
-		return shutdownRefusal()
-	}
-	return sessionNotFound()
-}
-
 // An outgoing is a request that may have to be passed on.
 type outgoing struct {
 	body    []byte // nil: none

@@ -46,12 +46,27 @@ func (h *Handler) followStore(ctx context.Context) {
 			s.wakeStreams(false)
 		}
 		if n.Changed && s.refreshing.CompareAndSwap(false, true) {
-			s.inBackground(func() {
-				// if it fails, the next request does it
-				_ = s.inTime(ctx, s.refreshNoticed)
-			})
+			s.inBackground(func() { s.refreshSoon(ctx) })
 		}
 	})
+}
+
+// refreshSoon is refreshNoticed, which is tried again: a client that only listens makes no request
+// that would do it. A store that fails for longer breaks the connection, after which all sessions
+// are looked at.
+func (s *session) refreshSoon(ctx context.Context) {
+	for range 5 {
+		if s.inTime(ctx, s.refreshNoticed) == nil {
+			return
+		}
+		select {
+		case <-time.After(shared.Pause()):
+		case <-s.ctx.Done():
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // inTime calls refresh, or one like it, outside of a request.

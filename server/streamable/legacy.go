@@ -155,7 +155,7 @@ func (x *httpRequest) runInSession(s *session, t *slot, id rpc.ID, accepts accep
 	ctx := s.newRequestContext(x, st)
 	do, refused := prepare(ctx, st)
 	if refused == nil && !s.acquire() {
-		refused = s.endedRefusal()
+		refused = x.closedRefusal(s)
 	}
 	if refused != nil {
 		ctx.end()

@@ -54,7 +54,7 @@ func (s *site) dial() net.Conn {
 
 // A peak is the most memory that was in use.
 type peak struct {
-	t            *testing.T
+	t            testing.TB
 	before, most int64
 	stop         chan struct{}
 	done         sync.WaitGroup

@@ -211,6 +211,20 @@ func sessionNotFound() *refusal {
 		"the session does not exist or has ended; send initialize again")
 }
 
+// closedRefusal refuses a request of a session that was closed while it was handled. A client that
+// is told that its session does not exist opens another one, so it is told only if that is true.
+func (x *httpRequest) closedRefusal(s *session) *refusal {
+	switch cause := context.Cause(s.ctx); {
+	case errors.Is(cause, ErrClosed): // another server may have it
+		return shutdownRefusal()
+	case cause == errMoved:
+		return movedRefusal()
+	case s.isShared() && cause != errGone && cause != errRevoked: // only the copy has ended
+		return x.storeRefusal(x.r.Context(), errContended)
+	}
+	return sessionNotFound()
+}
+
 // acquire marks a session as active. It reports false if the session is closed.
 func (s *session) acquire() bool {
 	s.mu.Lock()

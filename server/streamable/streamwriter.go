@@ -208,7 +208,7 @@ func (a *streamWriter) end(accepts acceptedTypes) {
 	case ended && a.x.isRevoked():
 		a.x.writeRefusal(revokedRefusal())
 	case ended:
-		a.x.writeRefusal(a.st.s.endedRefusal())
+		a.x.writeRefusal(a.x.closedRefusal(a.st.s))
 	case accepts.stream:
 		a.out = a.x.startEvents(a.st.s.ctx) // no event id: there is nothing to resume
 		_ = a.out.write(nil)

@@ -4,7 +4,8 @@
 //	go run ./internal/conformance/everything-server -http 127.0.0.1:3000    # serves /mcp
 //	go run ./internal/conformance/everything-server                         # serves stdio
 //
-// With STATE_KEY in the environment it is one of several replicas.
+// With STATE_KEY in the environment it is one of several replicas, which share what is in STORE, the
+// URL of a store, if that is there as well.
 package main
 
 import (
@@ -59,7 +60,14 @@ func run(ctx context.Context, address string) error {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "http://%s/mcp\n", listener.Addr())
-	handler := streamable.Options{Replicas: key != nil}.New(s)
+	o := streamable.Options{Replicas: key != nil}
+	if url := os.Getenv("STORE"); url != "" {
+		if o.Store, err = streamable.OpenStore(url, streamable.StoreOptions{Secret: key}); err != nil {
+			return err
+		}
+		defer o.Store.Close()
+	}
+	handler := o.New(s)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", handler)
 	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}

@@ -75,6 +75,7 @@ type Record struct {
 	State     json.RawMessage `json:"state"`
 	// Changes is the last of [Changes] that the client cannot have missed.
 	Changes int64  `json:"changes"`
+	Began   string `json:"began"`           // the epoch of the store when the session began; Open sets it
 	Owner   string `json:"owner,omitempty"` // the name of the [Replica] that owns it
 	// Roots counts how often the client has said that its roots have changed.
 	Roots int64 `json:"roots,omitempty"`
@@ -103,6 +104,9 @@ func (s *Sessions) Open(ctx context.Context, id string, r *Record) (err error) {
 	epoch, err := s.lookAtEpoch(ctx)
 	if err != nil {
 		return err
+	}
+	if r.Began == "" {
+		r.Began = epoch
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -166,11 +170,7 @@ func (s *Sessions) Find(ctx context.Context, id string, known *Record) (r Record
 		err := s.Open(ctx, id, &again)
 		return again, err
 	}
-	young, err := s.Store.Get(ctx, young)
-	if err == nil && young != nil {
-		err = ErrEmptied
-	}
-	return r, err
+	return r, s.checkAge(ctx)
 }
 
 // grace is how long other replicas may take to put back what the store has lost.
@@ -269,13 +269,17 @@ func (s *Sessions) Ask(ctx context.Context, id string, call int64) (err error) {
 }
 
 // Answer keeps an answer for the replica that asked, and reports whether one did. It tries again
-// while the store is not available.
-func (s *Sessions) Answer(ctx context.Context, id string, call int64, answer []byte) (asked bool,
-	err error) {
+// while the store is not available, and while it may have lost the call since the session began:
+// the replica makes that known again.
+func (s *Sessions) Answer(ctx context.Context, id string, call int64, answer []byte,
+	began string) (asked bool, err error) {
 	ctx, end := s.use(ctx)
 	defer func() { end(err) }()
 	err = s.again(ctx, func() error {
 		asked, err = s.Store.Put(ctx, s.question(id, call), answer, store.IfPresent, questionLife)
+		if err == nil && !asked {
+			err = s.checkLoss(ctx, began)
+		}
 		return err
 	})
 	if asked && err == nil {
@@ -285,11 +289,31 @@ func (s *Sessions) Answer(ctx context.Context, id string, call int64, answer []b
 	return asked, err
 }
 
-// again calls f until it succeeds, the error is not that of the store's connection, or ctx ends.
+// checkLoss returns [ErrEmptied] if the store has lost what it had in an epoch, a short time ago.
+func (s *Sessions) checkLoss(ctx context.Context, since string) error {
+	now, err := s.lookAtEpoch(ctx)
+	if err != nil || now == since {
+		return err
+	}
+	return s.checkAge(ctx)
+}
+
+// checkAge returns [ErrEmptied] if the store was empty a short time ago.
+func (s *Sessions) checkAge(ctx context.Context) error {
+	young, err := s.Store.Get(ctx, young)
+	if err == nil && young != nil {
+		err = ErrEmptied
+	}
+	return err
+}
+
+// again calls f until it succeeds, the error says neither that the store cannot be reached nor that
+// it was emptied, or ctx ends.
 func (s *Sessions) again(ctx context.Context, f func() error) error {
 	for {
 		err := f()
-		if !errors.Is(err, redis.ErrUnavailable) && !errors.Is(err, redis.ErrUnknown) {
+		if !errors.Is(err, redis.ErrUnavailable) && !errors.Is(err, redis.ErrUnknown) &&
+			!errors.Is(err, ErrEmptied) {
 			return err
 		}
 		select {

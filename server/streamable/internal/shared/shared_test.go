@@ -88,11 +88,23 @@ func TestEmptiedStore(t *testing.T) {
 		two.Store = one.Store
 		_, err = two.Find(ctx, "a", nil)
 		assert.ErrorIs(t, err, ErrEmptied)
-		answer, err := one.Answered(ctx, "a", 1) // asks again
-		assert.Assert(t, answer == nil && err == nil)
-		asked, err := two.Answer(ctx, "a", 1, []byte("yes"))
+		// An answer waits until the replica that asked looks for it, and so asks again.
+		time.AfterFunc(2*time.Second, func() {
+			answer, err := one.Answered(ctx, "a", 1)
+			assert.Check(t, answer == nil && err == nil)
+		})
+		asked, err := two.Answer(ctx, "a", 1, []byte("yes"), known.Began)
 		assert.Assert(t, asked && err == nil)
-		answer, err = one.Answered(ctx, "a", 1)
+		// One that nobody looks for waits in vain, unless the store had all that its session asked.
+		asked, err = two.Answer(ctx, "a", 2, []byte("yes"), known.Began)
+		assert.ErrorIs(t, err, ErrEmptied)
+		assert.Assert(t, !asked)
+		later := Record{Principal: "ada", State: []byte(`1`)}
+		assert.NilError(t, one.Open(ctx, "b", &later))
+		begun := time.Now()
+		asked, err = two.Answer(ctx, "b", 2, []byte("yes"), later.Began)
+		assert.Assert(t, !asked && err == nil && time.Since(begun) == 0)
+		answer, err := one.Answered(ctx, "a", 1)
 		assert.Assert(t, string(answer) == "yes" && err == nil)
 		for _, s := range []*Sessions{one, two} { // at the same time, as it were
 			found, err := s.Find(ctx, "a", &known)

@@ -1,0 +1,61 @@
+// A client built on one of the official SDKs. It calls a gateway of several replicas, whatever fails, until its standard input ends, and prints
+// what it saw. Its argument is a JSON object:
+//   sdk   v1 (@modelcontextprotocol/sdk) or v2 (@modelcontextprotocol/client)
+//   era   what v2 is to negotiate: legacy, auto or {"pin": REVISION}
+//   url   the endpoint
+//   name  begins the tokens of its calls
+const { sdk, era, url, name } = JSON.parse(process.argv[2]);
+
+const v1 = sdk === 'v1';
+const [{ Client }, { StreamableHTTPClientTransport }] = await Promise.all((v1
+  ? ['sdk/client/index.js', 'sdk/client/streamableHttp.js']
+  : ['client', 'client']).map(module => import('@modelcontextprotocol/' + module)));
+const schemas = v1 ? await import('@modelcontextprotocol/sdk/types.js') : {};
+
+// counted and asked are the tokens of calls that have succeeded, changes the times at which lists have changed.
+const seen = { statuses: {}, counted: [], asked: [], questions: 0, wrong: [], failed: {}, changes: [] };
+const count = (of, what) => { of[what] = (of[what] ?? 0) + 1; };
+const traced = async (input, init = {}) => {
+  const response = await fetch(input, init);
+  count(seen.statuses, `${init.method ?? 'GET'} ${response.status}`);
+  return response;
+};
+
+let ended = false;
+process.stdin.on('end', () => { ended = true; }).resume();
+
+const client = new Client({ name: 'replicas', version: '1' }, {
+  capabilities: { elicitation: {} },
+  listChanged: { tools: { debounceMs: 0, autoRefresh: false, onChanged: () => seen.changes.push(Date.now()) } },
+  ...(v1 ? {} : { versionNegotiation: { mode: era } }),
+});
+client.onerror = () => {};
+client.setRequestHandler(v1 ? schemas.ElicitRequestSchema : 'elicitation/create', request => {
+  seen.questions++;
+  return { action: 'accept', content: { name: request.params.message } };
+});
+const call = async (tool, token) => {
+  const params = { name: 'up__' + tool, arguments: { token } }, options = { timeout: 10_000 };
+  const result = await (v1 ? client.callTool(params, undefined, options) : client.callTool(params, options));
+  if (result.isError) throw new Error(result.content[0].text);
+  return result.content[0].text;
+};
+
+await client.connect(new StreamableHTTPClientTransport(new URL(url), {
+  fetch: traced, reconnectionOptions: { initialReconnectionDelay: 50, maxReconnectionDelay: 500, reconnectionDelayGrowFactor: 1.5, maxRetries: 100 },
+}));
+console.log('connected');
+for (let n = 0; !ended; n++) {
+  const token = `${name}-${n}`, tool = n % 3 === 2 ? 'ask' : 'count';
+  try {
+    const text = await call(tool, token);
+    if (text !== `${tool} ${token}`) seen.wrong.push(text);
+    (tool === 'ask' ? seen.asked : seen.counted).push(token);
+    await new Promise(resolve => setTimeout(resolve, 30));
+  } catch (error) {
+    count(seen.failed, String(error.message).replace(/\d+/g, 'N').slice(0, 120));
+    await new Promise(resolve => setTimeout(resolve, 200));
+  }
+}
+console.log(JSON.stringify(seen));
+process.exit(0);

@@ -1,0 +1,134 @@
+package streamable_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/internal/redis"
+	"github.com/stdwire/stdwire/internal/redis/redistest"
+	"github.com/stdwire/stdwire/internal/store/storetest"
+	"github.com/stdwire/stdwire/server/streamable"
+)
+
+// storeUses are the ways to use a server with a store, the round trips to the store that each
+// takes, and a function that does it once, the nth time.
+var storeUses = []struct {
+	name  string
+	trips int
+	use   func(c *client, n int)
+}{
+	{"modern call", 0, func(c *client, _ int) {
+		_ = c.tool("echo", `{"text":"x"}`, "").text()
+	}},
+	{"legacy request", 1, func(c *client, _ int) { _ = ping(c).text() }},
+	{"legacy call", 2, func(c *client, n int) {
+		_ = c.call(strconv.Itoa(n), "echo", "x", "-Accept\nAccept: application/json").text()
+	}},
+	// The call, its question, the answer at this replica, and that the question is forgotten.
+	{"legacy question", 5, func(c *client, n int) {
+		asking := c.post(fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ask"}}`, n), "")
+		e, _ := asking.next()
+		for e.data == "" {
+			e, _ = asking.next()
+		}
+		var question struct{ ID json.Number }
+		assert.NilError(c.t, json.Unmarshal([]byte(e.data), &question))
+		_ = c.post(`{"jsonrpc":"2.0","id":`+question.ID.String()+
+			`,"result":{"action":"accept","content":{"name":"Ada"}}}`, "").text()
+		_ = asking.text()
+	}},
+	{"legacy session", 10, func(c *client, n int) {
+		s := c.connect("2025-11-25", "")
+		a := s.do(context.Background(), "DELETE", s.url, "", header("Mcp-Session-Id: "+s.id))
+		_, _ = io.Copy(io.Discard, a.in)
+	}},
+}
+
+// What each kind of use costs at the store.
+func TestRoundTrips(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		of := storetest.New(1, storetest.Faults{})
+		b, end := openBubble(t, new(http.Server),
+			streamable.Options{Store: streamable.StoreOf(of.Link())})
+		defer end()
+		transport := &http.Transport{
+			DialContext: func(context.Context, string, string) (net.Conn, error) {
+				near, far := net.Pipe()
+				b.pipes.conns <- far
+				return near, nil
+			}}
+		defer transport.CloseIdleConnections()
+		s := &site{b.fixture, t, b.handler, "http://pipe/mcp", &http.Client{Transport: transport}}
+		c := s.connect("2025-11-25", "")
+		for i, u := range storeUses {
+			synctest.Wait()
+			before := of.Load().Operations
+			u.use(c, 100+i)
+			synctest.Wait()
+			assert.Check(t, cmp.Equal(of.Load().Operations-before, u.trips), u.name)
+		}
+	})
+}
+
+// traffic returns the bytes that a server has received and sent.
+func traffic(b *testing.B, c *redis.Client) (in, out float64) {
+	reply, err := c.Do(context.Background(), "INFO", "stats")
+	assert.NilError(b, err)
+	text, err := reply.Bytes()
+	assert.NilError(b, err)
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch name {
+		case "total_net_input_bytes":
+			in, err = strconv.ParseFloat(value, 64)
+		case "total_net_output_bytes":
+			out, err = strconv.ParseFloat(value, 64)
+		}
+		assert.NilError(b, err)
+	}
+	return in, out
+}
+
+// BenchmarkStoreUses measures each kind of use without a store and with one on a server, and the
+// bytes that the server receives and sends.
+func BenchmarkStoreUses(b *testing.B) {
+	of := redistest.Start(b)
+	admin := of.Client()
+	redistest.Available(b, admin)
+	opened, err := streamable.OpenStore("unix://"+of.Options.Address,
+		streamable.StoreOptions{Secret: []byte(key)})
+	assert.NilError(b, err)
+	b.Cleanup(opened.Close)
+	for _, u := range storeUses {
+		for name, store := range map[string]*streamable.Store{"alone": nil, "store": opened} {
+			b.Run(u.name+"/"+name, func(b *testing.B) {
+				s := start(b, streamable.Options{Store: store})
+				c := s.connect("2025-11-25", "")
+				in, out := traffic(b, admin)
+				n := 0
+				for b.Loop() {
+					n++
+					u.use(c, n)
+				}
+				if store == nil {
+					return
+				}
+				lateIn, lateOut := traffic(b, admin)
+				b.ReportMetric((lateIn-in)/float64(n), "bytes-in/op")
+				b.ReportMetric((lateOut-out)/float64(n), "bytes-out/op")
+			})
+		}
+	}
+}
