@@ -15,6 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
 )
@@ -375,6 +376,35 @@ func TestShutdownWaits(t *testing.T) {
 		for _, w := range []*wire{legacy, modern, listen, get, late} {
 			w.Close()
 		}
+	})
+}
+
+// A handler that is closed says so to those whose requests it was answering: their sessions, which
+// may be known to others, have not ended.
+func TestCloseIsNoEndOfSessions(t *testing.T) {
+	inBubble(t, streamable.Options{}, func(t *testing.T, b *bubble) {
+		b.offer("stubborn", func(context.Context) (*mcp.CallToolResult, error) {
+			b.begun <- "stubborn"
+			<-b.release
+			return &mcp.CallToolResult{}, nil
+		})
+		w := b.dial()
+		w.send("POST",
+			`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"stubborn"}}`,
+			b.connect("2025-06-18"))
+		<-b.begun
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			b.handler.Close()
+		}()
+		a := w.answer()
+		assert.Equal(t, a.StatusCode, 503)
+		assert.Equal(t, a.Header.Get("Retry-After"), "5")
+		_ = a.text()
+		b.release <- struct{}{}
+		<-closed
+		w.Close()
 	})
 }
 

@@ -23,7 +23,7 @@ type user struct {
 
 	// guarded by the mutex of the world
 	id    string            // of its session; "": it has none
-	began time.Time         // when the session did
+	began time.Time         // when the client was initialized; zero: it is not
 	known map[*replica]bool // which have answered a request of the session
 	lost  bool              // the session may be
 	open  time.Time         // when its stream was opened; zero: it is not open
@@ -89,13 +89,18 @@ func (u *user) connect(random *rand.Rand) {
 		return
 	}
 	u.w.mu.Lock()
-	u.id, u.began, u.lost = a.header.Get("Mcp-Session-Id"), time.Now(), false
+	u.id, u.began, u.lost = a.header.Get("Mcp-Session-Id"), time.Time{}, false
 	u.known = map[*replica]bool{r: true}
 	u.w.mu.Unlock()
 	for u.w.ctx.Err() == nil {
 		switch status, _ := u.post(random, `{"jsonrpc":"2.0","method":"notifications/initialized"}`); status {
 		case 0, 503:
 			u.w.pause(time.Second)
+		case 202:
+			u.w.mu.Lock()
+			defer u.w.mu.Unlock()
+			u.began = time.Now()
+			return
 		default:
 			return
 		}
@@ -244,7 +249,7 @@ func (u *user) callModern(random *rand.Rand) {
 		inService = inService || other == r
 	}
 	u.w.mu.Unlock()
-	if err == nil && inService && a.status != 200 {
+	if err == nil && inService && a.status != 200 && u.w.ctx.Err() == nil {
 		u.w.fail("a modern call is answered with %d: %s", a.status, text)
 	}
 }

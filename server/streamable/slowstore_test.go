@@ -13,6 +13,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/redis"
 	"github.com/stdwire/stdwire/internal/store"
+	"github.com/stdwire/stdwire/internal/store/storetest"
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
@@ -104,6 +105,32 @@ func TestSlowStoreKeepsManySessions(t *testing.T) {
 		}
 		close(b.release)
 		synctest.Wait()
+	})
+}
+
+// A store that is gone is asked now and then, and one that is back, though empty, for a few sessions
+// at once, whatever their number. It has all of them again soon.
+func TestStoreIsNotStormed(t *testing.T) {
+	of := storetest.New(1, storetest.Faults{Latency: time.Millisecond, Reconnect: time.Second})
+	o := streamable.Options{Store: streamable.StoreOf(of.Link()), Heartbeat: time.Hour}
+	inBubble(t, o, func(t *testing.T, b *bubble) {
+		const sessions = 300
+		for range sessions {
+			b.connect("2025-06-18")
+		}
+		of.Kill()
+		before := of.Load()
+		const seconds = 60
+		time.Sleep(seconds * time.Second)
+		// The log of changes, the notices, and the sessions are asked for every 100 to 300 ms.
+		refused := of.Load().Refused - before.Refused
+		assert.Assert(t, refused > seconds && refused < 3*10*seconds, "%d", refused)
+		of.StartEmpty(0)
+		time.Sleep(3 * time.Second)
+		after := of.Load()
+		assert.Assert(t, after.Most <= 40, "%d at once", after.Most)
+		assert.Assert(t, after.Operations > 4*sessions && after.Operations < 10*sessions,
+			"%d operations", after.Operations)
 	})
 }
 

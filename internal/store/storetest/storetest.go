@@ -40,6 +40,7 @@ type Faults struct {
 type Load struct {
 	Operations int
 	Most       int // at once
+	Refused    int // operations for which there was no connection
 }
 
 // A state is that of a server, or of a link to it.
@@ -236,6 +237,12 @@ func (s *Server) begin() (content *store.Memory, behind time.Duration) {
 	return s.content, s.behind
 }
 
+func (s *Server) refuse() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.load.Refused++
+}
+
 func (s *Server) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -254,6 +261,7 @@ func do[T any](ctx context.Context, l *Link,
 	f func(m *store.Memory, behind time.Duration) (T, error)) (result T, err error) {
 	conn := l.connection()
 	if conn == nil {
+		l.s.refuse()
 		return result, fmt.Errorf("%w: %w", redis.ErrUnavailable, errDown)
 	}
 	done := make(chan outcome[T], 1)
