@@ -124,7 +124,7 @@ func (s *session) serveBatchElement(ctx context.Context, dst, before []byte, m *
 		_ = s.handleResponse(ctx, &m.Message, m.text) // what is refused is lost
 		return before
 	case m.ID.IsZero():
-		s.handleNotification(ctx, &m.Message)
+		_ = s.handleNotification(ctx, &m.Message) // what is refused is lost
 		return before
 	case m.Method == mcp.MethodInitialize:
 		return rpc.AppendError(dst, m.ID,

@@ -92,7 +92,7 @@ func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
 	case m.ID.IsZero():
 		ctx := s.newNotificationContext(x, st)
 		defer ctx.memory.close()
-		s.handleNotification(ctx, &m)
+		_ = s.handleNotification(ctx, &m) // these sessions are not in a store
 		return x.writeAccepted()
 	}
 	ctx := s.newRequestContext(x, st)

@@ -44,7 +44,9 @@ func (x *httpRequest) postLegacy(b *buffer.Buffer, m *rpc.Message, accepts accep
 	if m.ID.IsZero() {
 		ctx := s.newNotificationContext(x, nil)
 		defer ctx.memory.close()
-		s.handleNotification(ctx, m)
+		if err := s.handleNotification(ctx, m); err != nil {
+			return x.storeRefusal(x.r.Context(), err)
+		}
 		return x.writeAccepted()
 	}
 	return x.serveRequest(s, t, b, m, accepts)

@@ -374,8 +374,9 @@ func (s *session) removeRequest(id rpc.ID) (cancelled bool) {
 	return r.cancelled
 }
 
-// handleNotification handles a notification, and returns when that is done.
-func (s *session) handleNotification(ctx context.Context, m *rpc.Message) {
+// handleNotification handles a notification, and returns when that is done. The error is that what
+// it says could not be kept in the store: the client must send it again.
+func (s *session) handleNotification(ctx context.Context, m *rpc.Message) error {
 	if m.Method == mcp.NotificationCancelled {
 		if id, reason, ok := mcp.Cancellation().Target(m.Params); ok {
 			text := id.String()
@@ -384,9 +385,13 @@ func (s *session) handleNotification(ctx context.Context, m *rpc.Message) {
 					Reason: reason[:min(len(reason), 1<<10)]})
 			}
 		}
-		return
+		return nil
 	}
-	_, _ = s.h.answer(ctx, nil, s.handler(nil), m.Request())
+	if _, err := s.h.answer(ctx, nil, s.handler(nil), m.Request()); err == errStore ||
+		err == errContended {
+		return err
+	}
+	return nil
 }
 
 // cancelRequest cancels a request of this session only; ids of other sessions may be the same. It

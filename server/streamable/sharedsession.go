@@ -67,7 +67,7 @@ func (h *Handler) sharedSessions() []*session {
 func (h *Handler) storeRefusal(ctx context.Context, err error) *refusal {
 	if e, ok := errors.AsType[*rpc.Error](err); ok {
 		status := http.StatusTooManyRequests // the principal has too much
-		if e == errContended {
+		if e == errContended || e == errStore {
 			status = http.StatusServiceUnavailable
 		}
 		refused := newRefusal(status, e.Code, "%s", e.Message)

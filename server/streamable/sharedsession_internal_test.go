@@ -60,6 +60,7 @@ func TestStoreRefusals(t *testing.T) {
 		{t.Context(), errors.New("NOPERM"), 503, "cannot be reached now", true},
 		{gone, context.Canceled, 503, "cannot be reached now", false},
 		{t.Context(), errContended, 503, "changed by too many requests", false},
+		{t.Context(), errStore, 503, "cannot be reached now", false},
 		{t.Context(), rpc.Errorf(rpc.CodeBusy, "no room for 100%% of it"), 429, "100% of it", false},
 	} {
 		log.Reset()

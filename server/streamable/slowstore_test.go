@@ -27,6 +27,8 @@ type poorStore struct {
 	sent    atomic.Int64 // bytes of notices
 	every   atomic.Int32 // n: each nth renewal fails; 0: none
 	renewed atomic.Int32
+
+	replaceFails atomic.Bool
 }
 
 func (s *poorStore) wait() error {
@@ -66,6 +68,14 @@ func (s *poorStore) Renew(ctx context.Context, key string, fence int64, ttl time
 		return false, store.ErrFull
 	}
 	return s.Memory.Renew(ctx, key, fence, ttl)
+}
+
+func (s *poorStore) Replace(ctx context.Context, key string, fence int64, data []byte,
+	ttl time.Duration) (store.Lease, bool, error) {
+	if s.replaceFails.Load() {
+		return store.Lease{}, false, redis.ErrUnknown
+	}
+	return s.Memory.Replace(ctx, key, fence, data, ttl)
 }
 
 func (s *poorStore) Publish(ctx context.Context, channel string, message []byte) error {
@@ -131,6 +141,32 @@ func TestStoreIsNotStormed(t *testing.T) {
 		assert.Assert(t, after.Most <= 40, "%d at once", after.Most)
 		assert.Assert(t, after.Operations > 4*sessions && after.Operations < 10*sessions,
 			"%d operations", after.Operations)
+	})
+}
+
+// A client whose word that it is initialized could not be kept says so again: otherwise no replica
+// would tell it of changes.
+func TestInitializedIsKept(t *testing.T) {
+	poor := new(poorStore)
+	inBubble(t, streamable.Options{Store: streamable.StoreOf(poor)}, func(t *testing.T, b *bubble) {
+		w := b.dial()
+		defer w.Close()
+		opened := w.ask("POST", strings.Replace(initialize, "REVISION", "2025-06-18", 1), "")
+		_ = opened.text()
+		session := header("Mcp-Session-Id: " + opened.Header.Get("Mcp-Session-Id"))
+		const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+		poor.replaceFails.Store(true)
+		refused := w.ask("POST", initialized, session)
+		assert.Equal(t, refused.StatusCode, 503)
+		assert.Equal(t, refused.Header.Get("Retry-After"), "1")
+		_ = refused.text()
+		poor.replaceFails.Store(false)
+		stream := b.dial()
+		defer stream.Close()
+		events := stream.ask("GET", "", session).isStream()
+		assert.Equal(t, w.ask("POST", initialized, session).StatusCode, 202)
+		b.changeTools("new")
+		events.until("tools/list_changed")
 	})
 }
 
