@@ -82,27 +82,34 @@ func TestRoundTrips(t *testing.T) {
 	})
 }
 
-// traffic returns the bytes that a server has received and sent.
-func traffic(b *testing.B, c *redis.Client) (in, out float64) {
-	reply, err := c.Do(context.Background(), "INFO", "stats")
+// spent returns the bytes that a server has received and sent, and the microseconds of its processor
+// that commands have taken, since it was started.
+func spent(b *testing.B, c *redis.Client) (all [3]float64) {
+	reply, err := c.Do(context.Background(), "INFO", "everything")
 	assert.NilError(b, err)
 	text, err := reply.Bytes()
 	assert.NilError(b, err)
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		n := 0.0
 		switch name {
 		case "total_net_input_bytes":
-			in, err = strconv.ParseFloat(value, 64)
+			all[0], err = strconv.ParseFloat(value, 64)
 		case "total_net_output_bytes":
-			out, err = strconv.ParseFloat(value, 64)
+			all[1], err = strconv.ParseFloat(value, 64)
+		case "cmdstat_evalsha", "cmdstat_get", "cmdstat_set", "cmdstat_publish":
+			_, value, _ = strings.Cut(value, "usec=")
+			value, _, _ = strings.Cut(value, ",")
+			n, err = strconv.ParseFloat(value, 64)
+			all[2] += n
 		}
 		assert.NilError(b, err)
 	}
-	return in, out
+	return all
 }
 
-// BenchmarkStoreUses measures each kind of use without a store and with one on a server, and the
-// bytes that the server receives and sends.
+// BenchmarkStoreUses measures each kind of use without a store and with one on a server, and what
+// that has received, sent and computed.
 func BenchmarkStoreUses(b *testing.B) {
 	of := redistest.Start(b)
 	admin := of.Client()
@@ -116,8 +123,7 @@ func BenchmarkStoreUses(b *testing.B) {
 			b.Run(u.name+"/"+name, func(b *testing.B) {
 				s := start(b, streamable.Options{Store: store})
 				c := s.connect("2025-11-25", "")
-				in, out := traffic(b, admin)
-				n := 0
+				before, n := spent(b, admin), 0
 				for b.Loop() {
 					n++
 					u.use(c, n)
@@ -125,9 +131,10 @@ func BenchmarkStoreUses(b *testing.B) {
 				if store == nil {
 					return
 				}
-				lateIn, lateOut := traffic(b, admin)
-				b.ReportMetric((lateIn-in)/float64(n), "bytes-in/op")
-				b.ReportMetric((lateOut-out)/float64(n), "bytes-out/op")
+				after := spent(b, admin)
+				for i, unit := range []string{"bytes-in/op", "bytes-out/op", "store-µs/op"} {
+					b.ReportMetric((after[i]-before[i])/float64(n), unit)
+				}
 			})
 		}
 	}
