@@ -509,9 +509,10 @@ func (c *caller) count(ctx context.Context, token string) {
 // ask makes a call that asks, and answers it by whatever replica.
 func (c *caller) ask(ctx context.Context, token string) {
 	from := time.Now()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.g.url, strings.NewReader(fmt.Sprintf(
+	body := fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"up__ask","arguments":{"token":%q}}}`,
-		c.id, token)))
+		c.id, token)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.g.url, strings.NewReader(body))
 	if err != nil {
 		c.g.t.Error(err)
 		return
@@ -619,7 +620,8 @@ func (s *sdkCaller) ended(changed time.Time) {
 		}
 	}
 	t.Logf("%s: %d counted, %d asked, %d questions; statuses %v; failed %v; heard of the change after %v",
-		s.name, len(seen.Counted), len(seen.Asked), seen.Questions, seen.Statuses, seen.Failed, heard)
+		s.name, len(seen.Counted), len(seen.Asked), seen.Questions, seen.Statuses, seen.Failed,
+		heard)
 	assert.Check(t, len(seen.Wrong) == 0, "%s: %v", s.name, seen.Wrong)
 	assert.Check(t, len(seen.Counted) > 0 && len(seen.Asked) > 0, s.name)
 	// A stream is resumed only where it began: this SDK tries that again and again, and gives up.

@@ -65,8 +65,8 @@ type Store interface {
 	Append(ctx context.Context, key string, event []byte, b LogBounds) (int64, error)
 	// After returns the first events after the one with that number; 0 is before all. It returns
 	// at most 256 events, and with two or more at most 1 MiB: the caller asks again until there are
-	// none. gap reports that events in between have been removed, or that the log has. A number that
-	// the log has not reached is one of a log before it: all its events are returned.
+	// none. gap reports that events in between have been removed, or that the log has. A number
+	// that the log has not reached is one of a log before it: all its events are returned.
 	After(ctx context.Context, key string, number int64) (events []Event, gap bool, err error)
 
 	// Publish sends a message to those who have subscribed to the channel now. It may be lost: what

@@ -400,7 +400,8 @@ func (w *world) checkHeard(at, since time.Time) {
 	defer w.mu.Unlock()
 	streams, deaf := 0, 0
 	for _, u := range w.clients {
-		if u.open.IsZero() || u.open.After(since) || u.began.IsZero() || u.began.After(at) || u.lost {
+		if u.open.IsZero() || u.open.After(since) || u.began.IsZero() || u.began.After(at) ||
+			u.lost {
 			continue
 		}
 		streams++
@@ -409,8 +410,8 @@ func (w *world) checkHeard(at, since time.Time) {
 		}
 	}
 	if deaf > 0 || streams == 0 && w.calm {
-		w.t.Errorf("%s: %d of %d clients have not heard of the change at %s", clock(time.Now()), deaf,
-			streams, clock(at))
+		w.t.Errorf("%s: %d of %d clients have not heard of the change at %s",
+			clock(time.Now()), deaf, streams, clock(at))
 	}
 }
 

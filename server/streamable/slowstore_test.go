@@ -118,8 +118,8 @@ func TestSlowStoreKeepsManySessions(t *testing.T) {
 	})
 }
 
-// A store that is gone is asked now and then, and one that is back, though empty, for a few sessions
-// at once, whatever their number. It has all of them again soon.
+// A store that is gone is asked now and then, and one that is back, though empty, for a few
+// sessions at once, whatever their number. It has all of them again soon.
 func TestStoreIsNotStormed(t *testing.T) {
 	of := storetest.New(1, storetest.Faults{Latency: time.Millisecond, Reconnect: time.Second})
 	o := streamable.Options{Store: streamable.StoreOf(of.Link()), Heartbeat: time.Hour}

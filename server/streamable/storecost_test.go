@@ -102,8 +102,8 @@ func TestRoundTrips(t *testing.T) {
 	})
 }
 
-// spent returns the bytes that a server has received and sent, and the microseconds of its processor
-// that commands have taken, since it was started.
+// spent returns the bytes that a server has received and sent since it was started, and the
+// microseconds of its processor that commands have taken.
 func spent(b *testing.B, c *redis.Client) (all [3]float64) {
 	reply, err := c.Do(context.Background(), "INFO", "everything")
 	assert.NilError(b, err)

@@ -4,8 +4,8 @@
 //	go run ./internal/conformance/everything-server -http 127.0.0.1:3000    # serves /mcp
 //	go run ./internal/conformance/everything-server                         # serves stdio
 //
-// With STATE_KEY in the environment it is one of several replicas, which share what is in STORE, the
-// URL of a store, if that is there as well.
+// With STATE_KEY in the environment it is one of several replicas, and with STORE one of several
+// that share the store at that URL.
 package main
 
 import (
@@ -62,7 +62,8 @@ func run(ctx context.Context, address string) error {
 	fmt.Fprintf(os.Stderr, "http://%s/mcp\n", listener.Addr())
 	o := streamable.Options{Replicas: key != nil}
 	if url := os.Getenv("STORE"); url != "" {
-		if o.Store, err = streamable.OpenStore(url, streamable.StoreOptions{Secret: key}); err != nil {
+		o.Store, err = streamable.OpenStore(url, streamable.StoreOptions{Secret: key})
+		if err != nil {
 			return err
 		}
 		defer o.Store.Close()

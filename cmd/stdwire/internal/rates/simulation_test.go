@@ -68,7 +68,8 @@ func simulateGateways(t *testing.T, seed uint64) {
 			mu.Lock()
 			defer mu.Unlock()
 			who := i.Name + " " + i.Principal
-			admitted[who] = append(admitted[who], admission{ctx.Value(made{}).(time.Time), time.Now()})
+			from := ctx.Value(made{}).(time.Time)
+			admitted[who] = append(admitted[who], admission{from, time.Now()})
 			return nil, nil
 		})
 		for c := range 4 {
@@ -80,7 +81,8 @@ func simulateGateways(t *testing.T, seed uint64) {
 					case <-ctx.Done():
 						return
 					}
-					in := tool("s", []string{"x", "y"}[own.IntN(2)], []string{"ann", "bob"}[own.IntN(2)])
+					in := tool("s", []string{"x", "y"}[own.IntN(2)],
+						[]string{"ann", "bob"}[own.IntN(2)])
 					if own.IntN(5) == 0 {
 						in.Arguments = []byte("down")
 					}
@@ -143,7 +145,8 @@ func simulateGateways(t *testing.T, seed uint64) {
 		total := 0.0
 		for _, life := range lives {
 			total += whole(life.to.Sub(life.from))
-			in := slices.DeleteFunc(slices.Clone(all), func(a admission) bool { return !life.has(a) })
+			in := slices.DeleteFunc(slices.Clone(all),
+				func(a admission) bool { return !life.has(a) })
 			for _, first := range in { // every window
 				n := 0
 				for _, a := range in {
