@@ -406,8 +406,8 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// A reader that is ahead of a log has read another one, of a server that has lost it and whose clock
-// was set back, or that has failed over to one that lacked its end.
+// A reader that is ahead of a log has read another one, of a server that has lost it and whose
+// clock was set back, or that has failed over to one that lacked its end.
 func TestReaderIsAhead(t *testing.T) {
 	eachStore(t, func(t *testing.T, s Store) {
 		ctx := within(t)

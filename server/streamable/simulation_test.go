@@ -34,7 +34,7 @@ import (
 func TestSimulatedReplicas(t *testing.T) {
 	size := worldSize{replicas: 6, clients: 40, storm: 75 * time.Second}
 	if storetest.Soaks() {
-		size = worldSize{replicas: 200, clients: 1000, storm: 3 * time.Minute}
+		size = worldSize{replicas: 100, clients: 500, storm: 2 * time.Minute}
 	}
 	storetest.Seeds(t, 4, func(t *testing.T, seed uint64) {
 		synctest.Test(t, func(t *testing.T) { newWorld(t, seed, size).run() })

@@ -60,7 +60,8 @@ func simulateGateways(t *testing.T, seed uint64) {
 			`{"name": "whole", "rate": "%[1]d/s", "burst": %[2]d, "per": ["principal"], "tools": ["x"]},
 			 {"name": "parts", "rate": "%[1]d/s", "burst": %[2]d, "per": ["principal"], "tools": ["y"], "replicas": %[3]d}`,
 			simulatedRate, simulatedBurst, gateways))
-		call := r.Servers(func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+		call := r.Servers(func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result,
+			error) {
 			if string(i.Arguments) == "down" {
 				return nil, nil
 			}
