@@ -19,7 +19,7 @@ import (
 // out.
 func sources(t *testing.T, f func(path, text string)) {
 	t.Helper()
-	ofTests := []string{"bench", "conformance", "growth", "mcptest"}
+	ofTests := []string{"bench", "conformance", "growth", "mcptest", "storetest"}
 	for _, root := range []string{"cmd", "client", "server", "dispatch", "rpc", "framing",
 		"internal"} {
 		err := filepath.WalkDir(filepath.Join("..", "..", root),
