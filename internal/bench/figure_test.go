@@ -68,7 +68,7 @@ func TestComparisonIsDrawn(t *testing.T) {
 }
 
 // The picture of growth matches its figures, which one run of the suite scale has saved.
-func TestGrowthIsDrawn(t *testing.T) {
+func TestGrowthPicture(t *testing.T) {
 	p, err := readPicture("growth.json")
 	assert.NilError(t, err)
 	text, err := os.ReadFile("growth.svg")

@@ -154,14 +154,14 @@ var layers = []struct {
 		"server/internal/clientlog", "server/internal/clientevents", "server/internal/skillindex",
 		"internal/itemname", "internal/toolsearch", "server/internal/discovery",
 		"server/internal/subscriptions", "server/internal/task"}},
-	{"server/streamable/internal/forwarding", []string{"internal/buffer", "internal/httpdeadline",
-		"internal/keepalive", "server/streamable/internal/shared"}},
 	{"server/streamable/internal/card", []string{"rpc/mcp"}},
 	{"server/streamable/internal/eventstore", nil},
 	{"server/streamable/internal/workers", nil},
 	{"server/streamable/internal/shared", []string{
 		"internal/redis", "internal/store", "rpc/mcp", "server/internal/task", "internal/quota",
 	}},
+	{"server/streamable/internal/forwarding", []string{"internal/buffer", "internal/httpdeadline",
+		"internal/keepalive", "server/streamable/internal/shared"}},
 	{"server/streamable", []string{
 		"internal/store", "server/streamable/internal/shared",
 		"server/streamable/internal/forwarding", "server/streamable/internal/workers",

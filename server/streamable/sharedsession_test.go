@@ -67,7 +67,7 @@ func share(t *testing.T, n int, o streamable.Options, open func() *streamable.St
 func (c *client) at(s *site) *client { return &client{s, c.id} }
 
 // within waits for a condition.
-func within(t *testing.T, what string, f func() bool) {
+func within(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !f(); time.Sleep(2 * time.Millisecond) {
 		assert.Assert(t, time.Now().Before(end), "never: %s", what)

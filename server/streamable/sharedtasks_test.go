@@ -96,7 +96,7 @@ func readTask(a *answer) *taskState {
 	return readTaskText(a.t, a.text())
 }
 
-func readTaskText(t *testing.T, text string) *taskState {
+func readTaskText(t testing.TB, text string) *taskState {
 	t.Helper()
 	var m struct {
 		Result json.RawMessage

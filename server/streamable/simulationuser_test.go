@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -309,8 +308,6 @@ func (u *user) opened(id string, since time.Time) {
 		u.open = time.Time{}
 	}
 }
-
-var errCut = errors.New("the connection was cut")
 
 // A carried is a response on its way.
 type carried struct {

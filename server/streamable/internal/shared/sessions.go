@@ -1,7 +1,7 @@
 // Package shared keeps what the replicas of a server know of legacy sessions in a store: their
 // records, the requests that have been begun, the answers to what the server has asked, and the
-// events of streams; and the tasks of all clients. Notices wake the replicas; what they are about is
-// in the store.
+// events of streams; and the tasks of all clients. Notices wake the replicas; what they are about
+// is in the store.
 //
 // The errors of its functions say that the store could not be used. They match those of package
 // store.
