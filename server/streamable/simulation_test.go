@@ -389,6 +389,7 @@ func (w *world) run() {
 		r.handler.Close()
 	}
 	w.users.Wait()
+	w.store.Wait()
 	w.checkCalls()
 	w.checkAnswers()
 }

@@ -27,7 +27,12 @@ type Server struct {
 	changed chan struct{} // closed, and replaced, when a state changes
 	running int
 	load    Load
+
+	operations sync.WaitGroup
 }
+
+// Wait waits for operations whose callers have left. Whatever hangs must have been healed.
+func (s *Server) Wait() { s.operations.Wait() }
 
 // Faults are what a server does to each operation.
 type Faults struct {
@@ -265,7 +270,7 @@ func do[T any](ctx context.Context, l *Link,
 		return result, fmt.Errorf("%w: %w", redis.ErrUnavailable, errDown)
 	}
 	done := make(chan outcome[T], 1)
-	go func() {
+	l.s.operations.Go(func() {
 		there, back, lost := l.s.fate()
 		var o outcome[T]
 		if !l.pass(conn, there) {
@@ -281,7 +286,7 @@ func do[T any](ctx context.Context, l *Link,
 			o = outcome[T]{err: fmt.Errorf("%w: %w", redis.ErrUnknown, errLost)}
 		}
 		done <- o
-	}()
+	})
 	select {
 	case o := <-done:
 		return o.result, o.err

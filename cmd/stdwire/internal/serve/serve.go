@@ -69,7 +69,7 @@ this.
 			f := new(serveFlags)
 			ofGateway := f.gateway.flags()
 			flags := slices.Concat(f.builtin.ServerFlags(), f.skills.flags(), ofGateway,
-				f.policy.flags(), f.http.Flags(), f.store.Flags(), f.log.flags(),
+				f.policy.flags(), f.http.Flags(), f.store.Flags(), f.store.ForwardFlags(), f.log.flags(),
 				f.observed.Flags())
 			check := func(given command.Given) error {
 				own := f.builtin.FirstFlag()

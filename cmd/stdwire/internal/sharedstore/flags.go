@@ -33,7 +33,7 @@ const (
 
 // Flags returns the flags.
 func (f *Flags) Flags() []command.Flag {
-	return append([]command.Flag{
+	return []command.Flag{
 		{Name: storeFlag, Value: "URL",
 			Help: "a server of the Redis protocol, redis://[USER@]HOST[:PORT][/DATABASE], rediss:// for TLS or unix:///PATH, which several servers share; see stdwire help store",
 			Set: func(value string) error {
@@ -47,7 +47,7 @@ func (f *Flags) Flags() []command.Flag {
 			"a file with the password of the store, which others cannot read"),
 		command.TextFlag(&f.prefix, prefixFlag, "TEXT",
 			"begins all keys in the store, of which only servers with the same prefix share anything (default stdwire:)"),
-	}, f.forward.flags()...)
+	}
 }
 
 // IsGiven reports whether there is a store.

@@ -18,6 +18,9 @@ const (
 // forwardFlags are the flags for passing requests on to the servers that own their sessions.
 type forwardFlags struct{ url, ca string }
 
+// ForwardFlags returns the flags for passing requests on.
+func (f *Flags) ForwardFlags() []command.Flag { return f.forward.flags() }
+
 func (f *forwardFlags) flags() []command.Flag {
 	return []command.Flag{
 		{Name: replicaURLFlag, Value: "URL",
