@@ -69,8 +69,8 @@ this.
 			f := new(serveFlags)
 			ofGateway := f.gateway.flags()
 			flags := slices.Concat(f.builtin.ServerFlags(), f.skills.flags(), ofGateway,
-				f.policy.flags(), f.http.Flags(), f.store.Flags(), f.store.ForwardFlags(), f.log.flags(),
-				f.observed.Flags())
+				f.policy.flags(), f.http.Flags(), f.store.Flags(), f.store.ForwardFlags(),
+				f.log.flags(), f.observed.Flags())
 			check := func(given command.Given) error {
 				own := f.builtin.FirstFlag()
 				if f.gateway.isEnabled() && !f.builtin.HasFlags() && own != "" {
