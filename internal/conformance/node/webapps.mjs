@@ -194,6 +194,8 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
         await inApp('#seen').locator(`xpath=p[starts-with(., '${what}') and contains(., '${part}')]`).last().waitFor();
         return (await lines()).filter(line => line.startsWith(what)).at(-1);
       };
+      // An app that is replaced may take leave for a moment.
+      const alone = () => page.waitForFunction(() => document.querySelectorAll('iframe.app').length === 1);
       seen.first = await last('place');
       await sandboxed();
       const written = page.getByLabel('Arguments written so far');
@@ -232,16 +234,19 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       const [width] = await real();
       await last('place', `"width":${width},"maxHeight"`);
       await run();
+      await alone();
       await last('result');
       seen.told = (await lines()).filter(line => /^(partial|input|result)/.test(line)).slice(-3);
       seen.frames = await page.locator('iframe.app').count();
       seen.sliders = await written.count();
       // the next call has a frame of its own, and so has another stage
       await run();
+      await alone();
       await last('result');
       seen.next = (await lines()).filter(line => /^(partial|input|result)/.test(line));
       await button('Stage the input').click();
       await written.fill('60');
+      await alone();
       await last('partial', 'ab');
       await sandboxed();
       await button('Close the app').click();
