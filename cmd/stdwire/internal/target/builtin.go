@@ -109,7 +109,7 @@ func (b *BuiltinFlags) ServeArgsFrom(dir string) (args []string, err error) {
 type BuiltinServer struct {
 	Catalog *dispatch.Catalog
 	roots   *fs.Roots
-	procs   *proc.Service
+	end     func(context.Context) error // of the processes; nil: there are none
 }
 
 // HasFlags reports whether a flag of Flags was given.
@@ -170,8 +170,11 @@ func (b *BuiltinFlags) Open(log *slog.Logger, gates ...dispatch.Gate) (*BuiltinS
 		return nil, command.Usagef("%v", err)
 	}
 	if err = fs.Register(o.Catalog, o.roots); err == nil {
-		o.procs, err = proc.Register(o.Catalog,
-			proc.Options{Roots: o.roots, Allow: b.allow, Logger: log})
+		var processes *proc.Service
+		if processes, err = proc.Register(o.Catalog,
+			proc.Options{Roots: o.roots, Allow: b.allow, Logger: log}); err == nil {
+			o.end = processes.Shutdown
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, o.Close())
@@ -184,10 +187,10 @@ const shutdownTimeout = 5 * time.Second // for processes to end
 // Close ends the processes and closes the roots.
 func (o *BuiltinServer) Close() error {
 	var err error
-	if o.procs != nil {
+	if o.end != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 		defer cancel()
-		err = o.procs.Shutdown(ctx)
+		err = o.end(ctx)
 	}
 	if o.roots != nil {
 		err = errors.Join(err, o.roots.Close())
