@@ -112,7 +112,7 @@ func (t *Task) addInputRequest(ctx context.Context, key string,
 	t.updateInputRequests()
 	t.mu.Unlock()
 	go func() { // on a goroutine, because the client may answer before the store does
-		if err := t.save(); err != nil {
+		if err := t.saveUntil(ctx.Done()); err != nil {
 			t.respond(q.key,
 				response{err: fmt.Errorf(
 					"server: the question %q of a task cannot be stored: %w", key, err)})
@@ -150,12 +150,31 @@ func (t *Task) resolve(key string, r response) bool {
 	return true
 }
 
-// SaveAndNotify stores a change of the requests and notifies the client.
+// SaveAndNotify stores a change of the requests and notifies the client. If the servers' store
+// cannot be used, it does not wait until the change is stored.
 func (t *Task) SaveAndNotify() {
-	if err := t.save(); err != nil {
-		t.Tasks.Log.Error("the state of a task cannot be stored", "error", err)
+	err := t.save()
+	if errors.Is(err, ErrUnavailable) {
+		go t.saveLater()
+	} else if err != nil {
+		t.logUnsaved(err)
 	}
 	t.Notify(t.initial.TaskID)
+}
+
+// saveLater stores the state of the task when the servers' store can be used again, unless the task
+// has ended by then.
+func (t *Task) saveLater() {
+	switch err := t.saveUntil(t.Context.Done()); {
+	case err == nil:
+		t.Notify(t.initial.TaskID)
+	case !errors.Is(err, ErrUnavailable):
+		t.logUnsaved(err)
+	}
+}
+
+func (t *Task) logUnsaved(err error) {
+	t.Tasks.Log.Error("the state of a task cannot be stored", "error", err)
 }
 
 // updateInputRequests copies the open requests to the record. t.mu must be held.

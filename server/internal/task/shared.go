@@ -174,20 +174,27 @@ func (t *Task) saveReport() {
 	}
 }
 
-// savePause is how long the outcome of a task waits before it is stored again.
+// savePause is how long the state of a task waits before it is stored again.
 const savePause = 200 * time.Millisecond
 
-// saveFinal stores the outcome of a task. While the servers' store cannot be used, it tries again
-// until the task is lost, which the store says in a bounded time.
-func (t *Task) saveFinal() error {
+// saveUntil is save that tries again while the servers' store cannot be used, until done is closed
+// or the task is lost, which the store says in a bounded time.
+func (t *Task) saveUntil(done <-chan struct{}) error {
 	for {
 		err := t.save()
 		if !errors.Is(err, ErrUnavailable) {
 			return err
 		}
-		time.Sleep(savePause)
+		select {
+		case <-time.After(savePause):
+		case <-done:
+			return err
+		}
 	}
 }
+
+// saveFinal stores the outcome of a task.
+func (t *Task) saveFinal() error { return t.saveUntil(nil) }
 
 // adopt makes the state that others see the final one, of a task that this server may not end.
 func (t *Task) adopt(final *Record) {

@@ -487,6 +487,41 @@ func TestStatusMessagesAreShared(t *testing.T) {
 	})
 }
 
+// Questions, and that they are answered, are stored when the store can be reached again.
+func TestQuestionsWaitForTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := replicas(t, 2)
+		here, there := all[0], all[1]
+		j := here.mustStart("ann")
+		asked := make(chan error, 1)
+		here.cable.cut.Store(true)
+		go func() {
+			asked <- j.Ask(j.ctx, "a", mcp.InputRequest{Method: "elicitation/create"}, nil,
+				func([]byte) error { return nil })
+		}()
+		time.Sleep(3 * time.Second)
+		here.cable.cut.Store(false)
+		time.Sleep(time.Second)
+		assert.Equal(t, there.status(j.id), "input_required")
+		here.cable.cut.Store(true)
+		assert.Assert(t, j.Answer("a", json.RawMessage(`{}`)))
+		j.SaveAndNotify() // does not wait for the store
+		assert.NilError(t, <-asked)
+		time.Sleep(3 * time.Second)
+		assert.Equal(t, there.status(j.id), "input_required")
+		here.cable.cut.Store(false)
+		time.Sleep(time.Second)
+		assert.Equal(t, there.status(j.id), "working")
+		here.cable.cut.Store(true)
+		j.SaveAndNotify()
+		go j.result("x") // nothing of before the end is stored after it
+		time.Sleep(3 * time.Second)
+		here.cable.cut.Store(false)
+		time.Sleep(time.Second)
+		assert.Equal(t, there.status(j.id), "completed")
+	})
+}
+
 // Answers wait for the replica that asked, in bounds; the first to a question counts.
 func TestAnswersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
