@@ -231,7 +231,7 @@ func TestLostReplica(t *testing.T) {
 		r, err := there.Get(t.Context(), j.id)
 		assert.NilError(t, err)
 		assert.Equal(t, r.Task.StatusMessage, task.Lost.Message)
-		assert.Equal(t, r.Task.Error.Code, int64(rpc.CodeInternalError))
+		assert.Equal(t, r.Task.Error.Code, rpc.CodeInternalError)
 		assert.Equal(t, there.status(done.id), "completed")
 		listed, err := there.List(t.Context(), "ann", "", 10)
 		assert.NilError(t, err)
