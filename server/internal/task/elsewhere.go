@@ -150,6 +150,10 @@ func (all *Tasks) AwaitElsewhere(ctx context.Context, link outgoing.Link, id str
 	}
 }
 
+// errAnswerTooLarge is the answer in place of one that has no room, for which the handler would wait.
+var errAnswerTooLarge = rpc.Errorf(rpc.CodeInternalError,
+	"The client's answer has no room in the store of the servers")
+
 // askElsewhere sends a question of a task to the client, and the answer to the server on which the
 // task runs. It ends with ctx, and reports false if another request may ask.
 func (all *Tasks) askElsewhere(ctx context.Context, link outgoing.Link, id, key string,
@@ -167,11 +171,12 @@ func (all *Tasks) askElsewhere(ctx context.Context, link outgoing.Link, id, key 
 	}
 	for ctx.Err() == nil {
 		err := all.Shared().Answer(ctx, id, map[string]Answer{key: {answer, failure}})
-		if !errors.Is(err, ErrUnavailable) {
-			if err != nil {
-				all.Log.Error("the answer to a question of a task cannot be stored", "error", err)
-			}
+		switch {
+		case err == nil:
 			return true
+		case !errors.Is(err, ErrUnavailable) && failure != errAnswerTooLarge:
+			all.Log.Error("the answer to a question of a task cannot be stored", "error", err)
+			answer, failure = nil, errAnswerTooLarge
 		}
 		select {
 		case <-time.After(savePause):

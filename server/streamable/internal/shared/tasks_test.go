@@ -165,6 +165,17 @@ type job struct {
 
 type noLink struct{}
 
+// An answering link is one whose client answers each request with it.
+type answering struct {
+	noLink
+	answer string
+}
+
+func (a answering) Call(_ context.Context, _ string, _, result any) error {
+	*result.(*json.RawMessage) = json.RawMessage(a.answer)
+	return nil
+}
+
 func (noLink) Notify(context.Context, string, any) error    { return nil }
 func (noLink) Call(context.Context, string, any, any) error { return nil }
 
@@ -559,6 +570,44 @@ func TestAnswersWait(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Assert(t, l.Data == nil, "answers that were delivered stay in the store")
 		j.result("x")
+	})
+}
+
+// The handler hears of an answer that has no room in the store, when there is room for that.
+func TestAnswerHasNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := replicas(t, 2)
+		here, there := all[0], all[1]
+		here.cable.quiet.Store(true)
+		there.cable.quiet.Store(true)
+		for _, size := range []int{maxAnswers, maxAnswers / 2} {
+			j := here.mustStart("ann")
+			full := map[string]task.Answer{"other": {Result: json.RawMessage(
+				`"` + strings.Repeat("x", maxAnswers-40) + `"`)}}
+			if size < maxAnswers {
+				assert.NilError(t, there.Answer(t.Context(), j.id, full))
+			}
+			asked := make(chan error, 1)
+			go func() {
+				asked <- j.Ask(j.ctx, "a", mcp.InputRequest{Method: "elicitation/create"}, nil,
+					func([]byte) error { return nil })
+			}()
+			synctest.Wait()
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_, _ = there.host.AwaitElsewhere(t.Context(), answering{
+					answer: `"` + strings.Repeat("x", size) + `"`}, j.id)
+			}()
+			select {
+			case err := <-asked:
+				assert.ErrorContains(t, err, "has no room in the store")
+			case <-time.After(time.Minute):
+				t.Error("the handler waits for an answer that was dropped")
+			}
+			j.result("x")
+			<-ended
+		}
 	})
 }
 
