@@ -88,12 +88,16 @@ func (t *Task) saveLoop() {
 		}
 		t.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context), storeTimeout)
-		switch store := t.Tasks.store(); {
+		store := t.Tasks.store()
+		shared, _ := store.(Shared)
+		switch {
 		case lost:
 			p.err = errLost
 		case discarded:
 			p.err = store.Delete(ctx, record.Task.TaskID)
 		case stored: // a change of before the end is late
+		case shared != nil && !t.isTask.Load():
+			p.err = shared.Create(ctx, &record)
 		default:
 			p.err = store.Put(ctx, &record)
 			t.mu.Lock()

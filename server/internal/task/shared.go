@@ -14,8 +14,11 @@ import (
 // it there; all of them find it, answer its questions and cancel it. Errors that match
 // ErrUnavailable say that nothing can be said now.
 type Shared interface {
-	// Put fails with an error that matches ErrTaken if another server has ended the task.
+	// Put stores a state of a task that this server runs. It fails with an error that matches
+	// ErrTaken if another server has ended the task, or this one runs it no longer.
 	Store
+	// Create stores a task that this server runs from now on.
+	Create(ctx context.Context, t *Record) error
 	// Cancel ends a task that runs on another server as cancelled, unless it has ended, and returns
 	// its state. It returns nil if there is no such task.
 	Cancel(ctx context.Context, id string) (*Record, error)

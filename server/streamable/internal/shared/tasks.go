@@ -166,14 +166,16 @@ func (t *Tasks) Put(ctx context.Context, r *task.Record) (err error) {
 	t.mu.Lock()
 	o := t.running[r.Task.TaskID]
 	t.mu.Unlock()
-	if o == nil {
-		return t.create(ctx, r)
+	if o == nil { // it ends here, or has
+		return task.ErrTaken
 	}
 	return t.save(ctx, r, o)
 }
 
-// create stores a new task.
-func (t *Tasks) create(ctx context.Context, r *task.Record) error {
+// Create implements [task.Shared].
+func (t *Tasks) Create(ctx context.Context, r *task.Record) (err error) {
+	ctx, end := t.use(ctx)
+	defer func() { end(&err) }()
 	id := r.Task.TaskID
 	o, err := t.begin(ctx, id)
 	if err != nil {

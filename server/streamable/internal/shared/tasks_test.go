@@ -335,6 +335,27 @@ func TestFencing(t *testing.T) {
 	})
 }
 
+// A task that was removed is not stored again, whenever its replica hears of that.
+func TestRemovedTaskStaysRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := replicas(t, 2)
+		here, there := all[0], all[1]
+		for _, knows := range []bool{true, false} {
+			j := here.mustStart("ann")
+			there.cable.quiet.Store(true)
+			assert.NilError(t, there.Delete(t.Context(), j.id))
+			if !knows { // as between forgetting the task and ending it
+				here.forget(j.id)
+			}
+			now := j.Snapshot()
+			assert.ErrorIs(t, here.Put(t.Context(), &now), task.ErrTaken)
+			j.result("late")
+			assert.Equal(t, there.status(j.id), "none")
+			assert.Equal(t, len(there.mustList("ann")), 0)
+		}
+	})
+}
+
 // A state that no replica of this version has written harms nothing but its task.
 func TestOddStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
