@@ -31,6 +31,36 @@ func newStore(t testing.TB, server *redistest.Server) *Redis {
 	return s
 }
 
+// A contended store is one in which somebody else is first some times.
+type contended struct {
+	*Memory
+	others int
+}
+
+func (s *contended) Acquire(ctx context.Context, key string, data []byte, ttl time.Duration) (
+	Lease, bool, error) {
+	if s.others--; s.others >= 0 {
+		return Lease{}, false, nil
+	}
+	return s.Memory.Acquire(ctx, key, data, ttl)
+}
+
+// Update pauses before it tries again, and not beyond its context.
+func TestUpdatePauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		edit := func([]byte) ([]byte, time.Duration, error) { return []byte("x"), time.Hour, nil }
+		begin := time.Now()
+		assert.NilError(t, Update(t.Context(), &contended{new(Memory), 0}, "k", edit))
+		assert.Equal(t, time.Since(begin), time.Duration(0))
+		assert.NilError(t, Update(t.Context(), &contended{new(Memory), 20}, "k", edit))
+		assert.Assert(t, time.Since(begin) > 0)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		assert.ErrorIs(t, Update(ctx, &contended{new(Memory), 1000}, "k", edit),
+			context.DeadlineExceeded)
+	})
+}
+
 // eachStore runs a test on memory and on a server.
 func eachStore(t *testing.T, f func(t *testing.T, s Store)) {
 	t.Run("memory", func(t *testing.T) { f(t, new(Memory)) })

@@ -56,7 +56,7 @@ func (t *Tasks) changeList(ctx context.Context, owner string, ttl time.Duration,
 	change func([]listed) (changed []listed, evicted []string, err error)) error {
 	key := t.listKey(owner)
 	for n := range attempts {
-		if err := pauseBetween(ctx, n); err != nil {
+		if err := store.PauseBetween(ctx, n); err != nil {
 			return err
 		}
 		l, err := t.s.Store.Holder(ctx, key)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -145,19 +144,6 @@ var (
 
 // attempts is how often a change is tried that others precede.
 const attempts = 20
-
-// pauseBetween waits before the nth attempt, for a time that differs and grows.
-func pauseBetween(ctx context.Context, n int) error {
-	if n == 0 {
-		return nil
-	}
-	select {
-	case <-time.After(rand.N(time.Duration(n) * 5 * time.Millisecond)):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
 
 // Put implements [task.Shared].
 func (t *Tasks) Put(ctx context.Context, r *task.Record) (err error) {
@@ -454,7 +440,7 @@ func (t *Tasks) Answer(ctx context.Context, id string, answers map[string]task.A
 	}
 	life := max(2*t.life, time.Minute) // a replica that does not look in its own lease is gone
 	for n := range attempts {
-		if err := pauseBetween(ctx, n); err != nil {
+		if err := store.PauseBetween(ctx, n); err != nil {
 			return err
 		}
 		l, acquired, err := t.s.Store.Acquire(ctx, t.answersKey(id), data, life)
