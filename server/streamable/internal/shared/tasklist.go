@@ -51,7 +51,7 @@ func (t *Tasks) now() int64 {
 }
 
 // changeList changes a list, which change may be asked for more than once, and removes the tasks
-// that it returns. ttl is how long the list must last at least.
+// that it returns, now or later. ttl is how long the list must last at least.
 func (t *Tasks) changeList(ctx context.Context, owner string, ttl time.Duration,
 	change func([]listed) (changed []listed, evicted []string, err error)) error {
 	key := t.listKey(owner)
@@ -95,9 +95,12 @@ func (t *Tasks) changeList(ctx context.Context, owner string, ttl time.Duration,
 		if !done {
 			continue
 		}
-		for _, id := range evicted {
+		for i, id := range evicted {
 			if err := t.release(ctx, id); err != nil {
-				return err
+				for _, rest := range evicted[i:] { // they are counted no longer
+					t.remove(rest, "")
+				}
+				break
 			}
 		}
 		return nil

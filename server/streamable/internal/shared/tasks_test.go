@@ -28,6 +28,7 @@ type cable struct {
 	*store.Memory
 	cut   atomic.Bool
 	quiet atomic.Bool  // notices are lost
+	stuck atomic.Bool  // nothing can be released
 	loses atomic.Int32 // n: the reply to the nth change from now is lost
 }
 
@@ -78,7 +79,10 @@ func (c *cable) Renew(ctx context.Context, key string, fence int64, ttl time.Dur
 
 func (c *cable) Release(ctx context.Context, key string, fence int64, within time.Duration) (
 	ok bool, err error) {
-	if err = c.call(); err == nil {
+	if err = c.call(); err == nil && c.stuck.Load() {
+		err = redis.ErrUnavailable
+	}
+	if err == nil {
 		ok, err = c.Memory.Release(ctx, key, fence, within)
 	}
 	return ok, err
@@ -447,6 +451,27 @@ func TestTasksAreBounded(t *testing.T) {
 		assert.ErrorIs(t, count("cal", 5, mcp.TaskWorking, 15<<20), task.ErrFull)
 		time.Sleep(time.Hour + time.Second) // what has expired makes room
 		assert.NilError(t, count("cal", 5, mcp.TaskWorking, 15<<20))
+	})
+	// Ended tasks whose removal fails are removed later.
+	synctest.Test(t, func(t *testing.T) {
+		r := replicas(t, 1)[0]
+		var ended []*job
+		for range 3 {
+			j := r.mustStart("ann")
+			j.result("x")
+			ended = append(ended, j)
+		}
+		r.cable.stuck.Store(true)
+		for i := range 4 {
+			assert.NilError(t, r.count(t.Context(), &task.Record{Owner: "ann",
+				Expires: time.Now().Add(time.Hour), Task: mcp.Task{Status: mcp.TaskWorking,
+					TaskID: fmt.Sprintf("f%010x-%s", i, strings.Repeat("A", 26))}}, new(own), 16<<20))
+		}
+		r.cable.stuck.Store(false)
+		time.Sleep(TaskLease)
+		for _, j := range ended {
+			assert.Equal(t, r.status(j.id), "none")
+		}
 	})
 	// A result that the store does not take makes its task fail.
 	synctest.Test(t, func(t *testing.T) {
