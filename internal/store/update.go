@@ -9,10 +9,9 @@ import (
 
 // Update replaces a value by what edit makes of it. The value is the data of a lease, so that
 // nobody can have changed it meanwhile: edit is called again with what somebody else has stored,
-// after a pause, until ctx ends.
-// There is no value while data is nil, and none any more if edit returns nil. If edit returns an
-// error, that is the one of Update, and nothing changes, as also if it returns the same value, the
-// time to live of which then stays.
+// after a pause, until ctx ends. There is no value while data is nil, and none any more if edit
+// returns nil. If edit returns an error, that is the one of Update, and nothing changes, as also if
+// it returns the same value, the time to live of which then stays.
 //
 // After an error that matches [redis.ErrUnknown], the value may have been replaced.
 func Update(ctx context.Context, s Store, key string,
