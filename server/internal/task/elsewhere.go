@@ -150,7 +150,7 @@ func (all *Tasks) AwaitElsewhere(ctx context.Context, link outgoing.Link, id str
 	}
 }
 
-// errAnswerTooLarge is the answer in place of one that has no room, for which the handler would wait.
+// errAnswerTooLarge takes the place of an answer that has no room, so that the handler hears of it.
 var errAnswerTooLarge = rpc.Errorf(rpc.CodeInternalError,
 	"The client's answer has no room in the store of the servers")
 
