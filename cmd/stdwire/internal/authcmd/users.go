@@ -3,6 +3,7 @@ package authcmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -85,7 +86,7 @@ func (u *users) list(ctx context.Context, std *term.Streams) error {
 		return err
 	}
 	defer closeStore()
-	logins, err := listAll(ctx, store)
+	logins, err := listAll(ctx, std, store)
 	if err != nil {
 		return err
 	}
@@ -108,9 +109,14 @@ func (u *users) list(ctx context.Context, std *term.Streams) error {
 	return nil
 }
 
-func listAll(ctx context.Context, store *userlogin.Store) ([]userlogin.Login, error) {
+func listAll(ctx context.Context, std *term.Streams, store *userlogin.Store) ([]userlogin.Login,
+	error) {
 	all, err := store.All(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, userlogin.ErrUnreadable):
+		std.Err.Printf("warning: %v", err)
+		err = nil
+	case err != nil:
 		err = &command.Failure{Code: "config", What: "the logins of users", Why: err.Error()}
 	}
 	return all, err
@@ -151,7 +157,7 @@ func (u *users) revoke(ctx context.Context, std *term.Streams) error {
 		return err
 	}
 	defer closeStore()
-	all, err := listAll(ctx, store)
+	all, err := listAll(ctx, std, store)
 	if err != nil {
 		return err
 	}

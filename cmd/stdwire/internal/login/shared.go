@@ -48,7 +48,7 @@ type shared struct {
 	stale  map[string]bool // users whose rows have changed and could not be read yet
 
 	mu      sync.Mutex
-	failure error // of the last followShared
+	failure error // of the log, when it was read last
 	// missed are users of whom this process has seen that they have not logged in, and begun those
 	// of them who have.
 	missed map[Key]bool
@@ -121,7 +121,7 @@ func update(ctx context.Context, s store.Store, key string,
 	if own != nil {
 		return own
 	}
-	return unusable(err)
+	return unusableUnlessForged(err)
 }
 
 // unusable makes an error of a store match errUnusable.
@@ -132,15 +132,25 @@ func unusable(err error) error {
 	return fmt.Errorf("%w (%w)", errUnusable, err)
 }
 
+// unusableUnlessForged is unusable, but for the error of a value that stays unreadable, while
+// others can be read.
+func unusableUnlessForged(err error) error {
+	if errors.Is(err, store.ErrForged) {
+		return err
+	}
+	return unusable(err)
+}
+
 func rowsKey(user string) string { return "logins of " + user }
 
-// read returns the rows of a user.
+// read returns the rows of a user. An error that does not match errUnusable is of these rows only,
+// for which there are none then.
 func (s *shared) read(ctx context.Context, user string) (map[Key]*row, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	l, err := s.store.Holder(ctx, rowsKey(user))
 	if err != nil {
-		return nil, unusable(err)
+		return nil, unusableUnlessForged(err)
 	}
 	return rowsOf(l.Data)
 }
@@ -149,7 +159,11 @@ func rowsOf(data []byte) (map[Key]*row, error) {
 	if data == nil {
 		return map[Key]*row{}, nil
 	}
-	return parse(data)
+	rows, err := parse(data)
+	if err != nil {
+		err = fmt.Errorf("what the store has of the logins of this user cannot be read: %w", err)
+	}
+	return rows, err
 }
 
 // currentShared is [Store.current] of a shared store. From then on, Follow reports the end of the
@@ -159,11 +173,14 @@ func (s *Store) currentShared(ctx context.Context, k Key) (*row, error) {
 		return nil, err // every caller would wait for it
 	}
 	rows, err := s.shared.read(ctx, k.User)
-	if err != nil {
+	if errors.Is(err, errUnusable) {
 		return nil, err
 	}
 	if r := rows[k]; r == nil || !r.IsValid(time.Now()) {
 		s.shared.miss(k)
+	}
+	if err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,25 +305,55 @@ func usersOf(data []byte) (users map[string]time.Time, err error) {
 	return users, err
 }
 
-// all returns all logins that have not been forgotten.
+// ErrUnreadable is matched by the error for users whose logins cannot be read, while those of
+// others can.
+var ErrUnreadable = errors.New("logins cannot be read")
+
+// An unreadable is values that cannot be read.
+type unreadable struct {
+	first error
+	n     int
+}
+
+// add adds the value of whose logins unless err is nil.
+func (u *unreadable) add(whose string, err error) {
+	if err == nil {
+		return
+	}
+	if u.n++; u.first == nil {
+		u.first = fmt.Errorf("%w: those of %.100q: %w", ErrUnreadable, whose, err)
+	}
+}
+
+func (u *unreadable) err() error {
+	if u.n > 1 {
+		return fmt.Errorf("%w; and %d other values", u.first, u.n-1)
+	}
+	return u.first
+}
+
+// all returns all logins that have not been forgotten. An error that matches ErrUnreadable is of
+// users whose logins are left out.
 func (s *shared) all(ctx context.Context) (all []Login, err error) {
 	now := time.Now()
+	var unread unreadable
 	for part := range maxParts {
 		limited, cancel := context.WithTimeout(ctx, storeTimeout)
 		l, err := s.store.Holder(limited, partKey(part))
 		cancel()
-		if err != nil {
-			return nil, unusable(err)
-		}
-		users, err := usersOf(l.Data)
-		if err != nil {
+		var users map[string]time.Time
+		if err == nil {
+			users, err = usersOf(l.Data)
+		} else if err = unusableUnlessForged(err); errors.Is(err, errUnusable) {
 			return nil, err
 		}
+		unread.add(partKey(part), err)
 		for user := range users {
 			rows, err := s.read(ctx, user)
-			if err != nil {
+			if errors.Is(err, errUnusable) {
 				return nil, err
 			}
+			unread.add(user, err)
 			for _, r := range rows {
 				if now.Before(r.Until) {
 					all = append(all, r.Login)
@@ -314,22 +361,22 @@ func (s *shared) all(ctx context.Context) (all []Login, err error) {
 			}
 		}
 	}
-	return all, nil
+	return all, unread.err()
 }
 
 // followShared adds the logins of this process that are gone. What it cannot read now is read by
-// the next call.
-func (s *Store) followShared(ctx context.Context, gone map[Key]bool) (err error) {
-	defer func() {
-		s.shared.mu.Lock()
-		s.shared.failure = err
-		s.shared.mu.Unlock()
-	}()
+// the next call, but for the rows of a user that stay unreadable: his logins are gone, and those of
+// others stay.
+func (s *Store) followShared(ctx context.Context, gone map[Key]bool) error {
 	limited, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	events, gap, err := s.shared.cursor.Next(limited)
+	err = unusable(err)
+	s.shared.mu.Lock()
+	s.shared.failure = err
+	s.shared.mu.Unlock()
 	if err != nil {
-		return unusable(err)
+		return err
 	}
 	changed := map[string]bool{}
 	for _, e := range events {
@@ -350,22 +397,26 @@ func (s *Store) followShared(ctx context.Context, gone map[Key]bool) (err error)
 		}
 	}
 	s.shared.mu.Unlock()
-	for user := range s.shared.stale {
-		if err := s.compareUser(ctx, user, now, gone); err != nil {
+	var unread unreadable
+	for user := range s.shared.stale { // in any order, so that none is held up by one other
+		err := s.compareUser(ctx, user, now, gone)
+		if errors.Is(err, errUnusable) {
 			return err
 		}
+		unread.add(user, err)
 		delete(s.shared.stale, user)
 	}
-	return nil
+	return unread.err()
 }
 
-// compareUser compares the logins of a user that this process knows with those in the store.
+// compareUser compares the logins of a user that this process knows with those in the store. The
+// error is that of shared.read.
 func (s *Store) compareUser(ctx context.Context, user string, now time.Time,
 	gone map[Key]bool) error {
 	s.shared.changing.Lock()
 	defer s.shared.changing.Unlock()
 	rows, err := s.shared.read(ctx, user)
-	if err != nil {
+	if errors.Is(err, errUnusable) {
 		return err
 	}
 	s.mu.Lock()
@@ -382,7 +433,7 @@ func (s *Store) compareUser(ctx context.Context, user string, now time.Time,
 	for k, r := range rows {
 		s.learn(k, r)
 	}
-	return nil
+	return err
 }
 
 // lock prevents other gateways from renewing or revoking a login, until unlock is called or this

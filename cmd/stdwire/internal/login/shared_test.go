@@ -109,6 +109,83 @@ func TestShared(t *testing.T) {
 	})
 }
 
+// What the store has of one user and cannot be read, because it is damaged or newer, takes away his
+// logins and those of nobody else.
+func TestUnreadableRowsOfOneUser(t *testing.T) {
+	damage := map[string]func(store.Store) error{
+		"unknown member": func(s store.Store) error {
+			return store.Update(t.Context(), s, rowsKey("ada"),
+				func([]byte) ([]byte, time.Duration, error) {
+					return []byte(`{"logins":[],"newer":1}`), time.Hour, nil
+				})
+		},
+		"no JSON": func(s store.Store) error {
+			return store.Update(t.Context(), s, rowsKey("ada"),
+				func([]byte) ([]byte, time.Duration, error) { return []byte("x"), time.Hour, nil })
+		},
+		"forged": func(s store.Store) error {
+			s.(*forging).key = rowsKey("ada")
+			return nil
+		},
+	}
+	for name, damage := range damage {
+		t.Run(name, func(t *testing.T) {
+			m := &forging{Store: new(store.Memory)}
+			s := shares(t, m)
+			ada, bob := Key{"ada", "", "up"}, Key{"bob", "", "up"}
+			for _, k := range []Key{ada, bob} {
+				assert.NilError(t, (&account{s: s, key: k, create: true}).Put(credentials("t")))
+			}
+			assert.NilError(t, damage(m))
+			_, err := m.Append(t.Context(), changesKey, []byte("ada"), changes)
+			assert.NilError(t, err)
+			gone, err := s.follow(t.Context())
+			assert.ErrorIs(t, err, ErrUnreadable)
+			assert.ErrorContains(t, err, `"ada"`)
+			assert.DeepEqual(t, gone, map[Key]bool{ada: true})
+			assert.NilError(t, s.Failure())
+			gone, err = s.follow(t.Context())
+			assert.NilError(t, err)
+			assert.Equal(t, len(gone), 0)
+			assert.Assert(t, has(t, s, bob))
+			_, err = s.has(t.Context(), ada)
+			assert.Assert(t, err != nil && !errors.Is(err, errUnusable), "%v", err)
+			all, err := s.All(t.Context())
+			assert.ErrorIs(t, err, ErrUnreadable)
+			assert.Equal(t, len(all), 1)
+			assert.Equal(t, all[0].User, "bob")
+		})
+	}
+}
+
+// A forging store has one value that was not written with its secret.
+type forging struct {
+	store.Store
+	key string
+}
+
+func (s *forging) Holder(ctx context.Context, key string) (store.Lease, error) {
+	if key == s.key {
+		return store.Lease{}, store.ErrForged
+	}
+	return s.Store.Holder(ctx, key)
+}
+
+// A login that was renewed is stored also while the index of users cannot be read.
+func TestUnreadableIndex(t *testing.T) {
+	m := &forging{Store: new(store.Memory)}
+	s := shares(t, m)
+	a := &account{s: s, key: Key{"ada", "", "up"}, create: true}
+	assert.NilError(t, a.Put(credentials("one")))
+	m.key = partKey(partOf("ada"))
+	assert.ErrorIs(t, a.Put(credentials("two")), store.ErrForged)
+	a = &account{s: s, key: a.key}
+	assert.NilError(t, a.Put(credentials("three")))
+	c, err := s.find(t.Context(), a.key)
+	assert.NilError(t, err)
+	assert.Equal(t, c.AccessToken, "three")
+}
+
 // Of gateways that renew a login at the same time, one does, and the others use what it got. Of
 // changes at the same time none is lost.
 func TestSharedRenewal(t *testing.T) {

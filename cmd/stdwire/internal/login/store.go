@@ -307,7 +307,9 @@ func compareKeys(a, b Key) int {
 func (s *Store) put(ctx context.Context, l Login, c *auth.Credentials, create bool) error {
 	k := l.Key()
 	if s.shared != nil {
-		if err := s.shared.list(ctx, k.User, l.Until); err != nil {
+		err := s.shared.list(ctx, k.User, l.Until)
+		// the index is only for people: for its sake no login is lost that has been renewed
+		if err != nil && (create || errors.Is(err, errUnusable)) {
 			return err
 		}
 	}
@@ -413,7 +415,8 @@ func (s *Store) has(ctx context.Context, k Key) (bool, error) {
 	return r != nil && r.IsValid(time.Now()), err
 }
 
-// All returns all logins, ordered by user and server.
+// All returns all logins, ordered by user and server. With an error that matches [ErrUnreadable]
+// it returns those of other users.
 func (s *Store) All(ctx context.Context) (all []Login, err error) {
 	if s.shared != nil {
 		err = s.persist(func(context.Context) (err error) { // it may not be connected yet
