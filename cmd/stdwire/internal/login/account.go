@@ -53,7 +53,11 @@ func (a *account) readable() error {
 // Put implements [auth.Store]. Credentials whose refresh token the authorization server has refused
 // are deleted.
 func (a *account) Put(c auth.Credentials) error {
-	err := a.s.persist(func(ctx context.Context) error { return a.put(ctx, &c) })
+	var evicted *row
+	err := a.s.persist(func(ctx context.Context) error { return a.put(ctx, &c, &evicted) })
+	if errors.Is(err, errRemoved) { // it has been revoked, but not with these tokens
+		a.s.orphan(a.key, &c)
+	}
 	if a.create {
 		a.unsaved, a.failure = nil, err
 		if err != nil {
@@ -63,7 +67,7 @@ func (a *account) Put(c auth.Credentials) error {
 	return err
 }
 
-func (a *account) put(ctx context.Context, c *auth.Credentials) error {
+func (a *account) put(ctx context.Context, c *auth.Credentials, evicted **row) error {
 	if c.RefreshToken == "" {
 		old, err := a.s.find(ctx, a.key)
 		if errors.Is(err, errUnusable) {
@@ -78,7 +82,7 @@ func (a *account) put(ctx context.Context, c *auth.Credentials) error {
 			return err
 		}
 	}
-	return a.s.put(ctx, newLogin(a.key, c), c, a.create)
+	return a.s.put(ctx, newLogin(a.key, c), c, a.create, evicted)
 }
 
 // Delete implements [auth.Store].

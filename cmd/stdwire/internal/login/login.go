@@ -63,7 +63,7 @@ func New(store *Store, log *slog.Logger) *Logins {
 	l := &Logins{store: store, log: log, servers: map[string]*Server{},
 		missing: map[Key][]string{}, attempts: map[string]*attempt{}}
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
-	store.evicted = l.revokeEvicted
+	store.orphaned = l.revokeOrphaned
 	return l
 }
 

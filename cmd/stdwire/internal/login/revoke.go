@@ -20,13 +20,14 @@ var errBusy = fmt.Errorf("another process uses the login and has not let go of i
 const (
 	maxRevoking    = 16 // at the same time
 	revokeTimeout  = time.Minute
-	notRevokedText = "a login that made room for another one of its user may stay valid at its " +
-		"authorization server"
+	notRevokedText = "a login that made room for another one of its user, or was removed while it " +
+		"was renewed, may stay valid at its authorization server"
 )
 
-// revokeEvicted has the authorization server revoke, in the background, a login that has made room
-// for another one: nobody could do so later.
-func (l *Logins) revokeEvicted(k Key, c *auth.Credentials) {
+// revokeOrphaned has the authorization server revoke, in the background, tokens that nobody has any
+// more: nobody could do so later. A renewal in progress, here or at another gateway, ends before:
+// what it gets is orphaned, too.
+func (l *Logins) revokeOrphaned(k Key, c *auth.Credentials) {
 	log := l.log.With(slog.String("principal", k.User), slog.String("server", k.Server))
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,7 +43,12 @@ func (l *Logins) revokeEvicted(k Key, c *auth.Credentials) {
 	l.wg.Go(func() {
 		ctx, cancel := context.WithTimeout(l.ctx, revokeTimeout)
 		defer cancel()
-		if err := s.revoke(ctx, c); err != nil {
+		limited, stop := context.WithTimeoutCause(ctx, lockTimeout, errBusy)
+		unlock, busy := l.store.lock(limited, k)
+		if stop(); busy == nil {
+			unlock() // who renews it from now on finds no login
+		}
+		if err := cmp.Or(s.revoke(ctx, c), busy); err != nil {
 			log.Warn(notRevokedText, slog.Any("error", err))
 		}
 		l.mu.Lock()

@@ -92,7 +92,7 @@ func TestRevocationEnds(t *testing.T) {
 	})
 	c := credentials("t")
 	c.Endpoint, c.Issuer = as.URL+"/mcp", as.URL
-	l.revokeEvicted(Key{"ada", "", "up"}, &c)
+	l.revokeOrphaned(Key{"ada", "", "up"}, &c)
 	<-begun
 	l.Close()
 	assert.ErrorIs(t, l.ctx.Err(), context.Canceled)

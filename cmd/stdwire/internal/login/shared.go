@@ -229,11 +229,12 @@ func (s *Store) takeBegun() (begun []Key) {
 }
 
 // changeShared is [Store.change] of a shared store.
-func (s *Store) changeShared(ctx context.Context, k Key, edit func(map[Key]*row) error) error {
+func (s *Store) changeShared(ctx context.Context, k Key, edit func(map[Key]*row) error) (
+	changed bool, err error) {
 	s.shared.changing.RLock()
 	defer s.shared.changing.RUnlock()
 	var before, now *row
-	err := update(ctx, s.shared.store, rowsKey(k.User), func(data []byte) ([]byte, time.Duration,
+	err = update(ctx, s.shared.store, rowsKey(k.User), func(data []byte) ([]byte, time.Duration,
 		error) {
 		rows, err := rowsOf(data)
 		if err != nil {
@@ -254,7 +255,7 @@ func (s *Store) changeShared(ctx context.Context, k Key, edit func(map[Key]*row)
 		return text, ttl, err
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	s.mu.Lock()
 	s.note(k, before, now)
@@ -262,7 +263,7 @@ func (s *Store) changeShared(ctx context.Context, k Key, edit func(map[Key]*row)
 	limited, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	_, err = s.shared.store.Append(limited, changesKey, []byte(k.User), changes)
-	return unusable(err)
+	return true, unusable(err)
 }
 
 // list puts a user into the index, who has a login until a time. A user stays there a day longer

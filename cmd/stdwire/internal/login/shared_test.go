@@ -2,18 +2,24 @@ package login
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/client/auth"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/internal/redis"
 	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/internal/store"
 )
@@ -184,6 +190,118 @@ func TestUnreadableIndex(t *testing.T) {
 	c, err := s.find(t.Context(), a.key)
 	assert.NilError(t, err)
 	assert.Equal(t, c.AccessToken, "three")
+}
+
+// A login that makes room for another one is reported once, although the store fails after it has
+// done what it was asked for, and so are tokens that replace those of a login which was removed.
+func TestOrphanedAtFailingStore(t *testing.T) {
+	for name, fail := range map[string]func(*failing){
+		"no failure": func(*failing) {},
+		"log":        func(f *failing) { f.appends.Store(2) },
+		"answer":     func(f *failing) { f.replaces.Store(1) },
+		"both":       func(f *failing) { f.replaces.Store(1); f.appends.Store(1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &failing{Store: new(store.Memory)}
+				s := shares(t, f)
+				var orphaned []string
+				s.orphaned = func(k Key, c *auth.Credentials) {
+					orphaned = append(orphaned, k.Client+" "+c.AccessToken)
+				}
+				put := func(client, token string, create bool) error {
+					time.Sleep(time.Second)
+					a := &account{s: s, key: Key{"ada", client, "up"}, create: create}
+					return a.Put(credentials(token))
+				}
+				for i := range maxOfUser {
+					assert.NilError(t, put(fmt.Sprint(i), "t", true))
+				}
+				assert.Equal(t, len(orphaned), 0)
+				fail(f)
+				assert.NilError(t, put("new", "t", true))
+				assert.DeepEqual(t, orphaned, []string{"0 t"})
+				fail(f)
+				assert.NilError(t, put("1", "t", true))
+				assert.NilError(t, put("2", "t", false))
+				assert.DeepEqual(t, orphaned, []string{"0 t"})
+				assert.ErrorIs(t, put("0", "renewed", false), errRemoved)
+				assert.DeepEqual(t, orphaned, []string{"0 t", "0 renewed"})
+			})
+		})
+	}
+}
+
+// A failing store says that it has failed when it has not, so many times.
+type failing struct {
+	store.Store
+	appends, replaces atomic.Int64
+}
+
+func (f *failing) Append(ctx context.Context, key string, event []byte, b store.LogBounds) (int64,
+	error) {
+	n, err := f.Store.Append(ctx, key, event, b)
+	if f.appends.Add(-1) >= 0 {
+		err = redis.ErrUnknown
+	}
+	return n, err
+}
+
+func (f *failing) Replace(ctx context.Context, key string, fence int64, data []byte,
+	ttl time.Duration) (store.Lease, bool, error) {
+	l, replaced, err := f.Store.Replace(ctx, key, fence, data, ttl)
+	if strings.HasPrefix(key, "logins of") && f.replaces.Add(-1) >= 0 {
+		err = redis.ErrUnknown
+	}
+	return l, replaced, err
+}
+
+// Before orphaned tokens are revoked, a renewal that another gateway has begun with them ends.
+func TestOrphanedAfterRenewal(t *testing.T) {
+	m := &watched{Store: new(store.Memory), acquires: make(chan struct{}, 1)}
+	here, there := shares(t, m), shares(t, m.Store)
+	k := Key{"ada", "", "up"}
+	var ended, early atomic.Bool
+	asked := make(chan struct{}, 10)
+	as := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		early.Store(early.Load() || !ended.Load())
+		asked <- struct{}{}
+		http.NotFound(w, nil)
+	}))
+	defer as.Close()
+	l := New(here, discard)
+	defer l.Close()
+	l.Server("up", func() (*config.Endpoint, *tls.Config, error) {
+		return &config.Endpoint{URL: as.URL + "/mcp"}, nil, nil
+	})
+	unlock, err := there.lock(t.Context(), k)
+	assert.NilError(t, err)
+	c := credentials("t")
+	c.Endpoint, c.Issuer = as.URL+"/mcp", as.URL
+	l.revokeOrphaned(k, &c)
+	select {
+	case <-m.acquires:
+	case <-asked:
+	}
+	ended.Store(true)
+	unlock()
+	<-asked
+	assert.Assert(t, !early.Load())
+}
+
+// A watched store tells when somebody wants a lease.
+type watched struct {
+	store.Store
+	acquires chan struct{}
+}
+
+func (s *watched) Acquire(ctx context.Context, key string, data []byte, ttl time.Duration) (
+	store.Lease, bool, error) {
+	select {
+	case s.acquires <- struct{}{}:
+	default:
+	}
+	return s.Store.Acquire(ctx, key, data, ttl)
 }
 
 // Of gateways that renew a login at the same time, one does, and the others use what it got. Of

@@ -113,9 +113,9 @@ type Store struct {
 	read    time.Time
 	known   map[Key]span // logins whose end Follow reports
 	failure string       // the last error of Follow that was reported
-	// evicted, if set, is called with a login that has made room for another one. It must not
-	// block.
-	evicted func(Key, *auth.Credentials)
+	// orphaned, if set, is called with tokens that nobody has any more: of a login that has made
+	// room for another one, or of one that was removed while it was renewed. It must not block.
+	orphaned func(Key, *auth.Credentials)
 }
 
 // A span says when a login has begun, and when it ends.
@@ -235,8 +235,10 @@ func refuseOthers(others map[string]json.RawMessage, known ...string) error {
 }
 
 // change replaces the logins, or those of the user at least, by what edit makes of them. Other
-// processes and calls wait. Follow does not report what becomes of k.
-func (s *Store) change(ctx context.Context, k Key, edit func(map[Key]*row) error) error {
+// processes and calls wait. Follow does not report what becomes of k. changed reports that the
+// logins were replaced, also with an error, after which others may not know it.
+func (s *Store) change(ctx context.Context, k Key, edit func(map[Key]*row) error) (changed bool,
+	err error) {
 	if s.shared != nil {
 		return s.changeShared(ctx, k, edit)
 	}
@@ -246,18 +248,18 @@ func (s *Store) change(ctx context.Context, k Key, edit func(map[Key]*row) error
 		defer cancel()
 		unlock, err := atomicfile.Lock(ctx, s.path+".lock")
 		if err != nil {
-			return err
+			return false, err
 		}
 		defer unlock()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.load(); err != nil {
-		return err
+		return false, err
 	}
 	rows := maps.Clone(s.rows)
 	if err := edit(rows); err != nil {
-		return err
+		return false, err
 	}
 	if s.path != "" {
 		text, err := encode(rows)
@@ -268,13 +270,13 @@ func (s *Store) change(ctx context.Context, k Key, edit func(map[Key]*row) error
 			err = atomicfile.Write(s.path, append(bytes.TrimSpace(text), '\n'), 0o600)
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		s.info = nil // it is read again
 	}
 	s.note(k, s.rows[k], rows[k])
 	s.rows = rows
-	return nil
+	return true, nil
 }
 
 // note lets Follow not report what this process has made of a login. s.mu is held.
@@ -302,9 +304,15 @@ func compareKeys(a, b Key) int {
 		b.User+"\n"+b.Server+"\n"+b.Client)
 }
 
+// errRemoved is why a login cannot be renewed.
+var errRemoved = errors.New("the login has been revoked")
+
 // put stores a login, or an error if there is no room. The one of the user that was renewed least
-// recently makes room for another one of his. With create false, put only renews one.
-func (s *Store) put(ctx context.Context, l Login, c *auth.Credentials, create bool) error {
+// recently makes room for another one of his: put sets evicted to it, and then to nil when it has
+// reported it as orphaned. A caller that calls put again passes the same evicted, since put may
+// have had its effect in spite of an error. With create false, put only renews a login.
+func (s *Store) put(ctx context.Context, l Login, c *auth.Credentials, create bool,
+	evicted **row) error {
 	k := l.Key()
 	if s.shared != nil {
 		err := s.shared.list(ctx, k.User, l.Until)
@@ -313,9 +321,9 @@ func (s *Store) put(ctx context.Context, l Login, c *auth.Credentials, create bo
 			return err
 		}
 	}
-	var gone *row // the one that makes room
-	err := s.change(ctx, k, func(rows map[Key]*row) error {
-		gone = nil
+	before := *evicted
+	changed, err := s.change(ctx, k, func(rows map[Key]*row) error {
+		*evicted = nil
 		now := time.Now()
 		maps.DeleteFunc(rows, func(k Key, old *row) bool { return !now.Before(old.Until) })
 		old := rows[k]
@@ -323,29 +331,40 @@ func (s *Store) put(ctx context.Context, l Login, c *auth.Credentials, create bo
 		case create:
 			l.Begun = l.Saved
 		case old == nil:
-			return errors.New("the login has been revoked")
+			return errRemoved
 		default:
 			l.Begun = old.Begun
 		}
 		if old == nil {
 			if oldest, n := oldestOf(rows, k.User); n >= maxOfUser {
-				gone = rows[oldest]
+				*evicted = rows[oldest]
 				delete(rows, oldest)
 			}
 			if len(rows) >= maxRows {
 				return fmt.Errorf("there are %d logins, which is the limit: revoke some", maxRows)
+			}
+		} else if before != nil {
+			if r := rows[before.Login.Key()]; r == nil || !r.Begun.Equal(before.Begun) {
+				*evicted = before
 			}
 		}
 		var err error
 		rows[k], err = s.seal.seal(l, c)
 		return err
 	})
-	if err == nil && gone != nil && s.evicted != nil {
-		if c, err := s.seal.open(gone); err == nil { // else nobody can use it
-			s.evicted(gone.Login.Key(), c)
+	if changed && *evicted != nil {
+		if c, err := s.seal.open(*evicted); err == nil { // else nobody can use it
+			s.orphan((*evicted).Login.Key(), c)
 		}
+		*evicted = nil
 	}
 	return err
+}
+
+func (s *Store) orphan(k Key, c *auth.Credentials) {
+	if s.orphaned != nil {
+		s.orphaned(k, c)
+	}
 }
 
 // oldestOf returns which of the n logins of a user was saved first.
@@ -371,12 +390,13 @@ func (s *Store) remove(ctx context.Context, k Key, meant func(*row) bool) error 
 			return nil
 		}
 	}
-	return s.change(ctx, k, func(rows map[Key]*row) error {
+	_, err := s.change(ctx, k, func(rows map[Key]*row) error {
 		if r := rows[k]; r != nil && meant(r) {
 			delete(rows, k)
 		}
 		return nil
 	})
+	return err
 }
 
 // find returns the tokens of a key, or nil if there are none.
