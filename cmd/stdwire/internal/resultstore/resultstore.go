@@ -32,6 +32,9 @@ const (
 const (
 	// storeTimeout is how long a chunk may take.
 	storeTimeout = 2 * time.Second
+	// transferTimeout is how long a result may take with all its chunks, and with those before it
+	// that are in transfer: the call that has made it waits.
+	transferTimeout = 5 * time.Second
 	// rest is how long a store is not asked that has failed.
 	rest = time.Second
 	// maxTransfers is how many results are in transfer at a time, which are in memory.
@@ -41,7 +44,11 @@ const (
 // ErrTooLarge is matched by the error for a result that is not kept because of its size.
 var ErrTooLarge = errors.New("the result is too large for the store")
 
-var errResting = errors.New("the store has failed a moment ago")
+var (
+	errResting = errors.New("the store has failed a moment ago")
+	errSlow    = fmt.Errorf("the store is too slow: the transfer of a result may take %v",
+		transferTimeout)
+)
 
 // A Store is a gateway.ResultStore in a store.
 type Store struct {
@@ -88,7 +95,7 @@ func (s *Store) Put(ctx context.Context, principal, id string, result, about []b
 		return fmt.Errorf("%w: it has %d bytes, and the limit is %d", ErrTooLarge, len(result),
 			maxResult)
 	}
-	return s.transfer(ctx, func() error {
+	return s.transfer(ctx, func(ctx context.Context) error {
 		k := kept{ID: id, Size: len(result), About: about, Until: time.Now().Add(s.lifetime)}
 		n := 0
 		for chunk := range slices.Chunk(result, chunkSize) {
@@ -158,7 +165,7 @@ func add(all []kept, k kept, now time.Time) (left, removed []kept) {
 
 // Get implements gateway.ResultStore.
 func (s *Store) Get(ctx context.Context, principal, id string) (result, about []byte, err error) {
-	err = s.transfer(ctx, func() error {
+	err = s.transfer(ctx, func(ctx context.Context) error {
 		limited, cancel := context.WithTimeout(ctx, storeTimeout)
 		defer cancel()
 		l, err := s.store.Holder(limited, indexKey(principal))
@@ -196,22 +203,28 @@ func (s *Store) get(ctx context.Context, key string) ([]byte, error) {
 }
 
 // transfer calls f, which uses the store, unless that has failed a moment ago.
-func (s *Store) transfer(ctx context.Context, f func() error) error {
-	select {
-	case s.transfers <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { <-s.transfers }()
-	s.mu.Lock()
-	resting := s.failing && time.Now().Before(s.next)
-	s.mu.Unlock()
-	if resting {
+func (s *Store) transfer(ctx context.Context, f func(context.Context) error) error {
+	if s.resting() { // also if transfers that are not over wait for it
 		return errResting
 	}
-	err := f()
-	if err != nil && ctx.Err() != nil {
+	limited, cancel := context.WithTimeoutCause(ctx, transferTimeout, errSlow)
+	defer cancel()
+	select {
+	case s.transfers <- struct{}{}:
+	case <-limited.Done():
+		return context.Cause(limited)
+	}
+	defer func() { <-s.transfers }()
+	if s.resting() {
+		return errResting
+	}
+	err := f(limited)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
 		return context.Cause(ctx) // which says nothing about the store
+	case limited.Err() != nil:
+		err = errSlow
 	}
 	s.mu.Lock()
 	was := s.failing
@@ -224,4 +237,10 @@ func (s *Store) transfer(ctx context.Context, f func() error) error {
 		s.log.Info("large results are shared again")
 	}
 	return err
+}
+
+func (s *Store) resting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failing && time.Now().Before(s.next)
 }

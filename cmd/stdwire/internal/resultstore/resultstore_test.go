@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,7 +30,7 @@ func TestResults(t *testing.T) {
 	for name, s := range map[string]store.Store{"memory": new(store.Memory), "redis": onServer} {
 		t.Run(name, func(t *testing.T) {
 			here, there := New(s, time.Hour, discard), New(s, time.Hour, discard)
-			for _, size := range []int{0, 1, chunkSize - 1, chunkSize, chunkSize + 1, 31 << 20} {
+			for _, size := range []int{0, 1, chunkSize - 1, chunkSize, chunkSize + 1, 8 << 20} {
 				result := bytes.Repeat([]byte("0123456789abcde"), size/15+1)[:size]
 				id, about := fmt.Sprint("id ", size), []byte("about "+fmt.Sprint(size))
 				assert.NilError(t, here.Put(t.Context(), "ada", id, result, about))
@@ -100,4 +101,55 @@ func TestBounds(t *testing.T) {
 		time.Sleep(time.Hour)
 		assert.Assert(t, !has("bob", "his") && !has("ada", "large 19"))
 	})
+}
+
+// A store that takes its time for each chunk delays neither a call for long, nor those after it,
+// also while transfers are not over.
+func TestSlowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &slowStore{new(store.Memory), storeTimeout - time.Millisecond}
+		s := New(slow, time.Hour, discard)
+		large := make([]byte, 31<<20)
+		put := func(ctx context.Context) error { return s.Put(ctx, "ada", "id", large, nil) }
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 3 * maxTransfers {
+			all.Go(func() { assert.Check(t, put(t.Context()) != nil) })
+		}
+		all.Wait()
+		assert.Equal(t, time.Since(began), transferTimeout)
+		assert.Assert(t, s.DoesWithout())
+		for range maxTransfers {
+			s.transfers <- struct{}{}
+		}
+		assert.ErrorIs(t, put(t.Context()), errResting)
+		_, _, err := s.Get(t.Context(), "ada", "id")
+		assert.ErrorIs(t, err, errResting)
+		assert.Equal(t, time.Since(began), transferTimeout)
+		for range maxTransfers {
+			<-s.transfers
+		}
+		time.Sleep(rest)
+		assert.ErrorIs(t, put(t.Context()), errSlow)
+		time.Sleep(rest)
+		ended, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errors.New("he left")) })
+		assert.ErrorContains(t, put(ended), "he left")
+	})
+}
+
+// A slowStore takes a time to store a value.
+type slowStore struct {
+	store.Store
+	chunk time.Duration
+}
+
+func (s *slowStore) Put(ctx context.Context, key string, value []byte, when store.Condition,
+	ttl time.Duration) (bool, error) {
+	select {
+	case <-time.After(s.chunk):
+		return s.Store.Put(ctx, key, value, when, ttl)
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
 }
