@@ -84,8 +84,19 @@ func (unstored) Lock(context.Context, auth.Key) (unlock func(), err error) {
 	return func() {}, nil
 }
 
-// All returns the logins of all users, ordered by user and server.
-func (l *Logins) All(ctx context.Context) ([]Login, error) { return l.store.All(ctx) }
+// First is [Store.First], and does not wait for a store of which it is known that it cannot be used.
+func (l *Logins) First(ctx context.Context, n int) (first []Login, more int, err error) {
+	if err := l.store.Failure(); err != nil {
+		return nil, 0, err
+	}
+	return l.store.First(ctx, n)
+}
+
+// Keeps reports whether there is a login, be it valid or not.
+func (l *Logins) Keeps(ctx context.Context, k Key) (bool, error) {
+	r, err := l.store.current(ctx, k)
+	return r != nil, err
+}
 
 // Revoke is [Store.Revoke] by the gateway itself. It ends the connections of the user, and blocks
 // until they have ended.

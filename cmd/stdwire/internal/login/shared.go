@@ -2,6 +2,7 @@ package login
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"hash/fnv"
 	"maps"
 	mathrand "math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -333,36 +335,52 @@ func (u *unreadable) err() error {
 	return u.first
 }
 
-// all returns all logins that have not been forgotten. An error that matches ErrUnreadable is of
-// users whose logins are left out.
-func (s *shared) all(ctx context.Context) (all []Login, err error) {
+// first is [Store.First] of a shared store.
+func (s *shared) first(ctx context.Context, n int) (first []Login, more int, err error) {
 	now := time.Now()
 	var unread unreadable
+	var listed []string
 	for part := range maxParts {
-		limited, cancel := context.WithTimeout(ctx, storeTimeout)
-		l, err := s.store.Holder(limited, partKey(part))
-		cancel()
-		var users map[string]time.Time
-		if err == nil {
-			users, err = usersOf(l.Data)
-		} else if err = unusableUnlessForged(err); errors.Is(err, errUnusable) {
-			return nil, err
+		users, err := s.listed(ctx, part)
+		if errors.Is(err, errUnusable) {
+			return nil, 0, err
 		}
 		unread.add(partKey(part), err)
-		for user := range users {
-			rows, err := s.read(ctx, user)
-			if errors.Is(err, errUnusable) {
-				return nil, err
-			}
-			unread.add(user, err)
-			for _, r := range rows {
-				if now.Before(r.Until) {
-					all = append(all, r.Login)
-				}
+		for user, until := range users {
+			if now.Before(until) {
+				listed = append(listed, user)
 			}
 		}
 	}
-	return all, unread.err()
+	slices.Sort(listed)
+	for i, user := range listed {
+		if more = len(listed) - i; len(first) >= n {
+			break
+		}
+		var rows map[Key]*row
+		if rows, err = s.read(ctx, user); errors.Is(err, errUnusable) {
+			break
+		}
+		unread.add(user, err)
+		err, more = nil, 0
+		for _, r := range rows {
+			if now.Before(r.Until) {
+				first = append(first, r.Login)
+			}
+		}
+	}
+	return first, more, cmp.Or(err, unread.err())
+}
+
+// listed returns a part of the index.
+func (s *shared) listed(ctx context.Context, part int) (map[string]time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	l, err := s.store.Holder(ctx, partKey(part))
+	if err != nil {
+		return nil, unusableUnlessForged(err)
+	}
+	return usersOf(l.Data)
 }
 
 // followShared adds the logins of this process that are gone. What it cannot read now is read by

@@ -192,6 +192,67 @@ func TestUnreadableIndex(t *testing.T) {
 	assert.Equal(t, c.AccessToken, "three")
 }
 
+// The first logins are found without reading those of all users, and what was read is returned
+// although the store fails meanwhile.
+func TestFirst(t *testing.T) {
+	m := &limited{Store: new(store.Memory)}
+	m.left.Store(1 << 20)
+	s := shares(t, m)
+	for i := range 30 {
+		for _, server := range []string{"a", "b"} {
+			k := Key{fmt.Sprintf("user %02d", i), "", server}
+			assert.NilError(t, (&account{s: s, key: k, create: true}).Put(credentials("t")))
+		}
+	}
+	l := New(s, discard)
+	defer l.Close()
+	for _, c := range []struct {
+		reads    int64 // of users
+		n        int
+		want     int
+		more     int
+		unusable bool
+	}{
+		{reads: 5, n: 10, want: 10, more: 25},
+		{reads: 5, n: 9, want: 9, more: 26},
+		{reads: 4, n: 10, want: 8, more: 26, unusable: true},
+		{reads: 0, n: 10, more: 30, unusable: true},
+		{reads: 30, n: 60, want: 60},
+		{reads: 30, n: 100, want: 60},
+	} {
+		m.left.Store(maxParts + c.reads)
+		first, more, err := l.First(t.Context(), c.n)
+		assert.Equal(t, errors.Is(err, errUnusable), c.unusable, "%v", err)
+		assert.Equal(t, len(first), c.want)
+		assert.Equal(t, more, c.more)
+		for i, login := range first {
+			want := Key{fmt.Sprintf("user %02d", i/2), "", []string{"a", "b"}[i%2]}
+			assert.Equal(t, login.Key(), want)
+		}
+	}
+	m.left.Store(1)
+	there, err := l.Keeps(t.Context(), Key{"user 29", "", "b"})
+	assert.NilError(t, err)
+	assert.Assert(t, there)
+	m.left.Store(1)
+	there, err = l.Keeps(t.Context(), Key{"user 29", "", "c"})
+	assert.NilError(t, err)
+	assert.Assert(t, !there)
+}
+
+// A limited store answers so many reads.
+type limited struct {
+	store.Store
+	left atomic.Int64
+}
+
+func (s *limited) Holder(ctx context.Context, key string) (store.Lease, error) {
+	if s.left.Add(-1) < 0 {
+		return store.Lease{}, redis.ErrUnavailable
+	}
+	return s.Store.Holder(ctx, key)
+}
+
 // A login that makes room for another one is reported once, although the store fails after it has
 // done what it was asked for, and so are tokens that replace those of a login which was removed.
 func TestOrphanedAtFailingStore(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"hash/fnv"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -435,25 +436,35 @@ func (s *Store) has(ctx context.Context, k Key) (bool, error) {
 	return r != nil && r.IsValid(time.Now()), err
 }
 
-// All returns all logins, ordered by user and server. With an error that matches [ErrUnreadable]
-// it returns those of other users.
-func (s *Store) All(ctx context.Context) (all []Login, err error) {
+// First returns the first n logins, ordered by user and server, and how many more there are; of a
+// shared store roughly, because it reads no more of it than it must. With an error that matches
+// [ErrUnreadable] it returns those of other users, and with any other one what it has read.
+func (s *Store) First(ctx context.Context, n int) (first []Login, more int, err error) {
 	if s.shared != nil {
-		err = s.persist(func(context.Context) (err error) { // it may not be connected yet
-			if all, err = s.shared.all(ctx); ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			return err
-		})
+		first, more, err = s.shared.first(ctx, n)
 	} else {
 		s.mu.Lock()
 		err = s.load()
 		for _, r := range s.rows {
-			all = append(all, r.Login)
+			first = append(first, r.Login)
 		}
 		s.mu.Unlock()
 	}
-	slices.SortFunc(all, func(a, b Login) int { return compareKeys(a.Key(), b.Key()) })
+	slices.SortFunc(first, func(a, b Login) int { return compareKeys(a.Key(), b.Key()) })
+	if len(first) > n {
+		first, more = first[:n], more+len(first)-n
+	}
+	return first, more, err
+}
+
+// All is First of all logins. It waits for a shared store that cannot be used now.
+func (s *Store) All(ctx context.Context) (all []Login, err error) {
+	err = s.persist(func(context.Context) (err error) { // it may not be connected yet
+		if all, _, err = s.First(ctx, math.MaxInt); err != nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return err
+	})
 	return all, err
 }
 

@@ -115,24 +115,30 @@ func (st *Reloader) userLogins() (all []ops.UserLogin, more int) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), aboutTimeout)
 	defer cancel()
-	logins, err := st.g.Logins.All(ctx)
+	logins, more, err := st.g.Logins.First(ctx, ops.MaxLogins)
+	why := ""
 	if err != nil {
+		why = err.Error()
+	}
+	st.mu.Lock()
+	was := st.unlisted
+	st.unlisted = why
+	st.mu.Unlock()
+	if err != nil && why != was { // a page asks every few seconds
 		st.log.Warn("the logins of users cannot be listed", slog.Any("error", err))
 	}
-	for _, l := range logins[:min(len(logins), ops.MaxLogins)] {
+	for _, l := range logins {
 		all = append(all, ops.UserLogin{User: l.User, Client: l.Client, Server: l.Server,
 			State: l.State(time.Now()), Until: l.Until.UTC().Format(time.RFC3339),
 			Issuer: l.Issuer, Scopes: l.Scopes})
 	}
-	return all, len(logins) - len(all)
+	return all, more
 }
 
 // revokeLogin revokes the login of a user at a server.
 func (st *Reloader) revokeLogin(ctx context.Context, in ops.LoginKey) (out ops.Revoked, err error) {
 	key := login.Key{User: in.User, Client: in.Client, Server: in.Server}
-	logins, err := st.g.Logins.All(ctx)
-	if err == nil && !slices.ContainsFunc(logins,
-		func(l login.Login) bool { return l.Key() == key }) {
+	if there, err := st.g.Logins.Keeps(ctx, key); err == nil && !there {
 		return out, dispatch.Errorf(dispatch.NotFound, "%.100q has no login at %.50q", in.User,
 			in.Server)
 	}

@@ -65,6 +65,7 @@ type Reloader struct {
 
 	mu           sync.Mutex
 	current      *config.Config
+	unlisted     string              // why the logins of users could not be listed the last time
 	profiles     map[string][]string // in effect
 	waiting      []ops.PendingChange
 	required     map[string]bool

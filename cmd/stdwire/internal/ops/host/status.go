@@ -128,7 +128,7 @@ type About struct {
 
 	Logins []UserLogin `json:"logins,omitempty" doc:"The logins of users at servers; the first 200."`
 
-	LoginsMore int `json:"logins_more,omitempty" doc:"How many more there are."`
+	LoginsMore int `json:"logins_more,omitempty" doc:"How many more there are; if gateways share them, roughly."`
 
 	Store *StoreUse `json:"store,omitempty" doc:"The store that it shares with other gateways."`
 
