@@ -192,6 +192,29 @@ func TestUnreadableIndex(t *testing.T) {
 	assert.Equal(t, c.AccessToken, "three")
 }
 
+// An authorization server that does not answer, so that a login stays locked, holds up no other
+// login.
+func TestLocksOfLogins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, s := range []*Store{NewMemory(), shares(t, new(store.Memory))} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			var unlocks []func()
+			for i := range 100 {
+				unlock, err := s.lock(ctx, Key{fmt.Sprint(i), "", "up"})
+				assert.NilError(t, err)
+				unlocks = append(unlocks, unlock)
+			}
+			_, err := s.lock(ctx, Key{"7", "", "up"})
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			for _, unlock := range unlocks {
+				unlock()
+			}
+			assert.Equal(t, len(s.locks), 0)
+		}
+	})
+}
+
 // The first logins are found without reading those of all users, and what was read is returned
 // although the store fails meanwhile.
 func TestFirst(t *testing.T) {

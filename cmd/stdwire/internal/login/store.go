@@ -38,6 +38,7 @@ const (
 	// keepUnknown is how long a login is kept that says nothing of its end.
 	keepUnknown = 24 * time.Hour
 	lockTimeout = 10 * time.Second
+	fileLocks   = 16
 	// followInterval is how often the file is checked.
 	followInterval = 250 * time.Millisecond
 )
@@ -100,13 +101,12 @@ type file struct {
 // A Store keeps the logins of users: in memory, in a file, which several processes may use, or in a
 // store that gateways share. It is safe for concurrent use.
 type Store struct {
-	path    string            // "": in memory, or shared
-	shared  *shared           // nil: not shared
-	links   store.Store       // of the links to log in
-	seal    *sealer           // nil: logins can be listed and deleted
-	stripes [16]chan struct{} // of lock
-	closed  context.Context
-	close   context.CancelFunc // nothing is tried again any more
+	path   string      // "": in memory, or shared
+	shared *shared     // nil: not shared
+	links  store.Store // of the links to log in
+	seal   *sealer     // nil: logins can be listed and deleted
+	closed context.Context
+	close  context.CancelFunc // nothing is tried again any more
 
 	mu      sync.Mutex
 	rows    map[Key]*row // unless they are shared
@@ -114,6 +114,7 @@ type Store struct {
 	read    time.Time
 	known   map[Key]span // logins whose end Follow reports
 	failure string       // the last error of Follow that was reported
+	locks   map[string]*localLock
 	// orphaned, if set, is called with tokens that nobody has any more: of a login that has made
 	// room for another one, or of one that was removed while it was renewed. It must not block.
 	orphaned func(Key, *auth.Credentials)
@@ -159,11 +160,8 @@ func Open(path string, secret []byte) (*Store, error) {
 
 func newStore(path string) *Store {
 	s := &Store{path: path, rows: map[Key]*row{}, known: map[Key]span{},
-		links: &store.Memory{MaxBytes: maxLinkBytes}}
+		locks: map[string]*localLock{}, links: &store.Memory{MaxBytes: maxLinkBytes}}
 	s.closed, s.close = context.WithCancel(context.Background())
-	for i := range s.stripes {
-		s.stripes[i] = make(chan struct{}, 1)
-	}
 	return s
 }
 
@@ -546,33 +544,69 @@ func (s *Store) compare(k Key, r *row, now time.Time, gone map[Key]bool) {
 	}
 }
 
-// lock prevents others, including other processes, from renewing or revoking a login. Logins share
-// a few locks.
+// lock prevents others, including other processes, from renewing or revoking a login. Those in a
+// file share a few locks, which are files.
 func (s *Store) lock(ctx context.Context, k Key) (unlock func(), err error) {
-	h := fnv.New32a()
-	fmt.Fprintf(h, "%q %q %q", k.User, k.Client, k.Server)
-	i := int(h.Sum32()) & (len(s.stripes) - 1)
-	stripe := s.stripes[i]
-	select {
-	case stripe <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	name := fmt.Sprintf("%q %q %q", k.User, k.Client, k.Server)
+	if s.path != "" {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(name))
+		name = fmt.Sprintf("%s.%d.lock", s.path, h.Sum32()%fileLocks)
+	}
+	leave, err := s.lockHere(ctx, name)
+	if err != nil {
+		return nil, err
 	}
 	release := func() {}
 	switch {
 	case s.shared != nil:
 		release, err = s.shared.lock(ctx, k)
 	case s.path != "":
-		release, err = atomicfile.Lock(ctx, fmt.Sprintf("%s.%d.lock", s.path, i))
+		release, err = atomicfile.Lock(ctx, name)
 	}
 	if err != nil {
-		<-stripe
+		leave()
 		return nil, err
 	}
 	return func() {
 		release()
-		<-stripe
+		leave()
 	}, nil
+}
+
+// A localLock is held by whoever has sent to it.
+type localLock struct {
+	held  chan struct{}
+	users int // who hold it or wait for it; Store.mu guards it
+}
+
+// lockHere is lock in this process.
+func (s *Store) lockHere(ctx context.Context, name string) (unlock func(), err error) {
+	s.mu.Lock()
+	l := s.locks[name]
+	if l == nil {
+		l = &localLock{held: make(chan struct{}, 1)}
+		s.locks[name] = l
+	}
+	l.users++
+	s.mu.Unlock()
+	leave := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if l.users--; l.users == 0 {
+			delete(s.locks, name)
+		}
+	}
+	select {
+	case l.held <- struct{}{}:
+		return func() {
+			<-l.held
+			leave()
+		}, nil
+	case <-ctx.Done():
+		leave()
+		return nil, context.Cause(ctx)
+	}
 }
 
 // newLogin returns what is known of credentials.
