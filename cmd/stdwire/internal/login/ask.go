@@ -86,7 +86,10 @@ func (s *Server) Login(ctx context.Context) func(context.Context, mcp.Kind, stri
 // ask asks the user to log in, and waits until he has. why says why he has not, or what is left for
 // him to do; "": he has. The error is that of a client that is being asked.
 func (l *Logins) ask(ctx context.Context, k Key, scopes []string) (why string, err error) {
-	link, err := l.link(ctx, k, clientOf(ctx), scopes)
+	var link *link
+	if _, err = l.store.has(ctx, k); err == nil { // or else what he is granted cannot be stored
+		link, err = l.link(ctx, k, clientOf(ctx), scopes)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)

@@ -84,7 +84,7 @@ func (unstored) Lock(context.Context, auth.Key) (unlock func(), err error) {
 	return func() {}, nil
 }
 
-// First is [Store.First], and does not wait for a store of which it is known that it cannot be used.
+// First is [Store.First]. It does not wait for a store that is known to be unusable now.
 func (l *Logins) First(ctx context.Context, n int) (first []Login, more int, err error) {
 	if err := l.store.Failure(); err != nil {
 		return nil, 0, err

@@ -156,6 +156,12 @@ func TestUnreadableRowsOfOneUser(t *testing.T) {
 			assert.Assert(t, has(t, s, bob))
 			_, err = s.has(t.Context(), ada)
 			assert.Assert(t, err != nil && !errors.Is(err, errUnusable), "%v", err)
+			l := New(s, discard)
+			defer l.Close()
+			l.SetBase("https://gw.example")
+			why, err := l.ask(t.Context(), ada, nil) // what he is granted could not be stored
+			assert.NilError(t, err)
+			assert.Assert(t, why != "" && !strings.Contains(why, "https://gw.example"), why)
 			all, err := s.All(t.Context())
 			assert.ErrorIs(t, err, ErrUnreadable)
 			assert.Equal(t, len(all), 1)
