@@ -1,6 +1,8 @@
 package tokenfile
 
 import (
+	"cmp"
+	"container/list"
 	"context"
 	"encoding/json"
 	"errors"
@@ -83,39 +85,58 @@ func Refuse(ctx context.Context, path string, r Refusal) error {
 // ErrRefused says that the file refuses a principal.
 var ErrRefused = errors.New("this user's access was revoked")
 
-// maxAdmitted limits the principals who are admitted at a time.
+// maxAdmitted limits the callers who are admitted at a time.
 const maxAdmitted = 10_000
 
-// An admission is a principal who has called, and may have sessions.
+// An admitted is a caller who has called, and may have sessions.
+type admitted struct {
+	principal string
+	with      context.Context // of his credentials; nil: their end is not known
+}
+
+// admissions are the latest callers.
+type admissions struct {
+	byCaller map[admitted]*list.Element
+	order    list.List // of *admission; the one who has called last is the first
+}
+
 type admission struct {
+	admitted
 	ended  context.Context
 	cancel context.CancelCauseFunc
 }
 
-// Admit returns a context that ends, with [ErrRefused], when the file refuses a principal. If it
-// does now, Admit returns that error. It is for callers with other credentials than the tokens of
-// the file. Of more than 10,000 principals, the context of another one ends, whose clients have to
-// open other sessions.
-func (v *Verifier) Admit(principal string) (context.Context, error) {
+// end forgets a caller, and ends what he has opened.
+func (a *admissions) end(e *list.Element, cause error) {
+	of := a.order.Remove(e).(*admission)
+	delete(a.byCaller, of.admitted)
+	of.cancel(cause)
+}
+
+// Admit returns a context that ends, with [ErrRefused], when the file refuses a principal, or with
+// the caller's credentials, whose end is unknown if they are nil. If the file refuses him now, Admit
+// returns that error. It is for callers who are not known by a token of the file. Of more than
+// 10,000, the context ends of the one who has not called for the longest time, and whose clients
+// have to open other sessions.
+func (v *Verifier) Admit(principal string, credentials context.Context) (context.Context, error) {
 	v.tokens() // notices a change of the file
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if until, refused := v.refused[principal]; refused && time.Now().Before(until) {
 		return nil, ErrRefused
 	}
-	if a, known := v.admitted[principal]; known {
-		return a.ended, nil
+	caller := admitted{principal, credentials}
+	if e := v.admitted.byCaller[caller]; e != nil {
+		v.admitted.order.MoveToFront(e)
+		return e.Value.(*admission).ended, nil
 	}
-	for other, a := range v.admitted {
-		if len(v.admitted) < maxAdmitted {
-			break
-		}
-		a.cancel(ErrRevoked)
-		delete(v.admitted, other)
+	if len(v.admitted.byCaller) >= maxAdmitted {
+		v.admitted.end(v.admitted.order.Back(), ErrRevoked)
 	}
-	ended, cancel := context.WithCancelCause(v.ctx)
-	v.admitted[principal] = admission{ended, cancel}
-	return ended, nil
+	of := &admission{admitted: caller}
+	of.ended, of.cancel = context.WithCancelCause(cmp.Or(credentials, v.ctx))
+	v.admitted.byCaller[caller] = v.admitted.order.PushFront(of)
+	return of.ended, nil
 }
 
 // refuse makes these the refused principals.
@@ -128,9 +149,10 @@ func (v *Verifier) refuse(all []Refusal) {
 		if v.refused[r.Principal].Before(r.Until) {
 			v.refused[r.Principal] = r.Until
 		}
-		if a, admitted := v.admitted[r.Principal]; admitted && now.Before(r.Until) {
-			a.cancel(ErrRefused)
-			delete(v.admitted, r.Principal)
+	}
+	for caller, e := range v.admitted.byCaller {
+		if now.Before(v.refused[caller.principal]) {
+			v.admitted.end(e, ErrRefused)
 		}
 	}
 }

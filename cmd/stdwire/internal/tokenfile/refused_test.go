@@ -29,12 +29,12 @@ func TestRefused(t *testing.T) {
 		following.Go(func() { v.Follow(ctx) })
 		defer following.Wait()
 		defer stop()
-		adas, err := v.Admit(ada)
+		adas, err := v.Admit(ada, nil)
 		assert.NilError(t, err)
-		again, err := v.Admit(ada)
+		again, err := v.Admit(ada, nil)
 		assert.NilError(t, err)
 		assert.Equal(t, adas, again)
-		bobs, err := v.Admit(bob)
+		bobs, err := v.Admit(bob, nil)
 		assert.NilError(t, err)
 		for _, r := range []Refusal{{ada, time.Now().Add(time.Hour)},
 			{"as#other", time.Now().Add(time.Minute)}} {
@@ -44,11 +44,11 @@ func TestRefused(t *testing.T) {
 		synctest.Wait()
 		assert.ErrorIs(t, context.Cause(adas), ErrRefused)
 		assert.NilError(t, bobs.Err())
-		_, err = v.Admit(ada)
+		_, err = v.Admit(ada, nil)
 		assert.ErrorIs(t, err, ErrRefused)
 		assert.Assert(t, v.Find(secret) != nil, "the token is another caller's")
 		time.Sleep(time.Hour)
-		_, err = v.Admit(ada)
+		_, err = v.Admit(ada, nil)
 		assert.NilError(t, err)
 
 		// it is replaced, and what has ended is not kept
@@ -62,23 +62,45 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// The principals that are admitted are bounded; of too many, one has to come in again.
+// The callers who are admitted are bounded: of too many, the one who has not called for the longest
+// time has to come in again.
 func TestAdmittedBounds(t *testing.T) {
 	v := newVerifier()
 	defer v.Close()
 	var all []context.Context
-	for i := range maxAdmitted + 1 {
-		ended, err := v.Admit(fmt.Sprint(i))
+	admit := func(i int) {
+		ended, err := v.Admit(fmt.Sprint(i), nil)
 		assert.NilError(t, err)
 		all = append(all, ended)
 	}
-	assert.Equal(t, len(v.admitted), maxAdmitted)
-	over := 0
-	for _, ended := range all {
-		if ended.Err() != nil {
-			over++
-		}
+	for i := range maxAdmitted {
+		admit(i)
 	}
-	assert.Equal(t, over, 1)
-	assert.NilError(t, all[maxAdmitted].Err())
+	admit(0)
+	admit(maxAdmitted)
+	assert.Equal(t, len(v.admitted.byCaller), maxAdmitted)
+	assert.Equal(t, v.admitted.order.Len(), maxAdmitted)
+	for i, ended := range all {
+		assert.Equal(t, ended.Err() != nil, i == 1, "%d", i)
+	}
+}
+
+// What a caller has opened ends with his credentials, too, and a refusal ends it whatever they are.
+func TestAdmittedWithCredentials(t *testing.T) {
+	v := newVerifier()
+	defer v.Close()
+	a, endA := context.WithCancelCause(t.Context())
+	b, endB := context.WithCancelCause(t.Context())
+	defer endB(nil)
+	withA, err := v.Admit("as#ada", a)
+	assert.NilError(t, err)
+	withB, err := v.Admit("as#ada", b)
+	assert.NilError(t, err)
+	endA(ErrExpired)
+	assert.ErrorIs(t, context.Cause(withA), ErrExpired)
+	assert.NilError(t, withB.Err())
+	v.refuse([]Refusal{{"as#ada", time.Now().Add(time.Hour)}})
+	assert.ErrorIs(t, context.Cause(withB), ErrRefused)
+	assert.NilError(t, b.Err())
+	assert.Equal(t, len(v.admitted.byCaller), 0)
 }

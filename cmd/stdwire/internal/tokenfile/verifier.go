@@ -2,6 +2,7 @@ package tokenfile
 
 import (
 	"bytes"
+	"container/list"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -52,7 +53,7 @@ type Verifier struct {
 
 	mu       sync.Mutex
 	refused  map[string]time.Time // until when, by principal
-	admitted map[string]admission // by principal
+	admitted admissions
 }
 
 // valid are tokens by their digests. A lookup reveals by its time no more than something about the
@@ -110,7 +111,7 @@ func Single(secret string) *Verifier {
 func Unnamed(secret string) Token { return Token{Digest: sha256.Sum256([]byte(secret))} }
 
 func newVerifier() *Verifier {
-	v := &Verifier{admitted: map[string]admission{}}
+	v := &Verifier{admitted: admissions{byCaller: map[admitted]*list.Element{}}}
 	v.ctx, v.end = context.WithCancel(context.Background())
 	return v
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
@@ -122,13 +123,15 @@ func (c *callers) authorize(r *http.Request) (streamable.Caller, error) {
 	return caller, c.admit(&caller)
 }
 
-// admit returns an error if the file of tokens refuses a caller with other credentials, and makes
-// what belongs to these end when it does.
+// admit returns an error if the file of tokens refuses a caller who is not known by a token, and
+// makes what belongs to him end when it does.
 func (c *callers) admit(caller *streamable.Caller) (err error) {
-	if c.named == nil || caller.Principal == "" || caller.Credentials != nil {
+	issuer, _, _ := strings.Cut(caller.Principal, "#")
+	if c.named == nil || issuer == "" || issuer == tokenfile.Issuer {
 		return nil
 	}
-	if caller.Credentials, err = c.named.Admit(caller.Principal); err != nil {
+	caller.Credentials, err = c.named.Admit(caller.Principal, caller.Credentials)
+	if err != nil {
 		return &streamable.Refusal{Status: http.StatusForbidden, Message: err.Error()}
 	}
 	return nil

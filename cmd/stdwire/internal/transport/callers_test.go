@@ -89,10 +89,25 @@ func serveCallers(t *testing.T, flags *HTTPFlags, verify ...auth.Verifier) *call
 	mux.Handle(apiPath, identify(c.authorize, api.Options{Principal: apiPrincipal, Logger: log}.New(
 		dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log}))))
 	s.Config.Handler = mux
+	if flags.tls.clientCA != "" {
+		s.Config.Handler = withCertificates(mux)
+	}
 	s.Start()
 	t.Cleanup(s.Close)
 	site.url = s.URL
 	return site
+}
+
+// withCertificates serves clients with certificates, whose name is what follows a @ in the token.
+func withCertificates(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		authorization, name, _ := strings.Cut(r.Header.Get("Authorization"), "@")
+		r.Header.Set("Authorization", authorization)
+		r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{
+			{NotAfter: time.Now().Add(time.Hour), DNSNames: []string{name}},
+			{Subject: pkix.Name{CommonName: "ca"}}}}}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (s *calledSite) ask(method, path, body, token string, header ...string) *http.Response {
@@ -233,6 +248,22 @@ func TestRefusedUserLosesWhatHeOpened(t *testing.T) {
 	r := s.ask("POST", mainPath, initializeText, "ada")
 	assert.Equal(t, r.StatusCode, 403)
 	assert.Assert(t, strings.Contains(s.text(r), "access was revoked"))
+}
+
+// Who has a certificate loses what he has opened even if his clients send the token that has no
+// name, and so leaves it to the certificate who they are.
+func TestRefusedCertificateLosesWhatItOpened(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tokens.json")
+	ci := add(t, path, "ci")
+	store(t, dir, map[string][]byte{"single": []byte("0123456789abcdef\n")})
+	s := serveCallers(t, &HTTPFlags{tls: tlsFlags{clientCA: "ca.pem"},
+		token: bearerTokens{named: path, file: filepath.Join(dir, "single")}})
+	s.endsWhatItOpened("0123456789abcdef@ada", "0123456789abcdef@bob", func() error {
+		return tokenfile.Refuse(t.Context(), path, tokenfile.Refusal{
+			Principal: "x509:CN=ca#ada", Until: time.Now().Add(time.Hour)})
+	}, 403)
+	s.open(ci + "@ada") // a token with a name says who he is
 }
 
 func TestRevokedTokenEndsWhatItOpened(t *testing.T) {
