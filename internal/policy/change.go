@@ -1,5 +1,7 @@
 package policy
 
+import "slices"
+
 // OnlyRestricts reports whether p can permit nothing that another policy does not: it differs in
 // more rules of effect deny or hide, in fewer of effect allow, or in the default deny. A nil policy
 // permits everything. Other differences may permit more, also where they do not.
@@ -7,7 +9,7 @@ func (p *Policy) OnlyRestricts(before *Policy) bool {
 	if before == nil {
 		return true
 	}
-	if p.within != before.within || p.allows && !before.allows {
+	if !slices.Equal(p.within, before.within) || p.allows && !before.allows {
 		return false
 	}
 	removed := map[string]int{}
@@ -30,12 +32,12 @@ func (p *Policy) OnlyRestricts(before *Policy) bool {
 	return true
 }
 
-// Within returns a policy that permits what both permit: of two decisions the stricter one counts,
-// and of two that are as strict the one of p.
-func (p *Policy) Within(other *Policy) *Policy {
-	both := Merge(p)
-	both.within = other
-	return both
+// Within returns a policy that permits what p and all others permit: of several decisions the
+// strictest one counts, and of those that are as strict the one of p.
+func (p *Policy) Within(others ...*Policy) *Policy {
+	all := Merge(p)
+	all.within = others
+	return all
 }
 
 // stricter returns the stricter one of the decisions of two policies.

@@ -44,8 +44,8 @@ type exception struct {
 // A Policy is a table of rules, or several as one.
 type Policy struct {
 	rules   []*Rule
-	allows  bool    // what no rule grants
-	within  *Policy // has to permit a call as well; nil: none
+	allows  bool      // what no rule grants
+	within  []*Policy // each has to permit a call as well
 	selects atomic.Pointer[selections]
 }
 
@@ -76,7 +76,7 @@ func (p *Policy) Rules() int { return len(p.rules) }
 // Same reports whether two policies have the same rules in the same places.
 func (p *Policy) Same(other *Policy) bool {
 	return p == other || p != nil && other != nil && p.allows == other.allows &&
-		p.within.Same(other.within) &&
+		slices.EqualFunc(p.within, other.within, (*Policy).Same) &&
 		slices.EqualFunc(p.rules, other.rules, func(a, b *Rule) bool {
 			return a.Source == b.Source && bytes.Equal(a.text, b.text)
 		})
@@ -207,8 +207,8 @@ func (p *Policy) Decide(caller *Caller, item Item, arguments []byte) Decision {
 
 func (p *Policy) decide(caller *Caller, item Item, arguments []byte, known bool) Decision {
 	d := p.decideAlone(caller, item, arguments, known)
-	if p.within != nil {
-		d = stricter(d, p.within.decide(caller, item, arguments, known))
+	for _, other := range p.within {
+		d = stricter(d, other.decide(caller, item, arguments, known))
 	}
 	return d
 }

@@ -38,8 +38,9 @@ type Rules struct {
 	risks   risks
 
 	mu       sync.Mutex
-	accepted *policy.Policy // what the operator has accepted, less what changes have taken away
-	latest   []ops.Refusal  // the latest first
+	accepted *policy.Policy   // what the operator has accepted, less what changes have taken away
+	waiting  []*policy.Policy // changes since, which have taken something away as well
+	latest   []ops.Refusal    // the latest first
 }
 
 // New returns rules without a policy.
@@ -47,18 +48,32 @@ func New(dryRun bool, log *slog.Logger) *Rules {
 	return &Rules{DryRun: dryRun, log: lograte.Logger(log)}
 }
 
+// maxWaiting limits the changes whose restrictions are remembered until one is accepted.
+const maxWaiting = 8
+
 // Set replaces the policy, and reports whether that which is in effect differs. One that may permit
-// more than the operator has accepted before, and that he does not accept now, waits: only what
-// both permit is permitted until then.
+// more than the operator has accepted before, and that he does not accept now, waits: until then,
+// only what both permit is permitted, and so it is with the next ones, which may not give back what
+// a change has taken away while it waited. Of very many changes the last ones count.
 func (r *Rules) Set(p *policy.Policy, accepted bool) (changed, waits bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if waits = !accepted && !p.OnlyRestricts(r.accepted); waits {
-		p = p.Within(r.accepted)
-	} else {
+	r.waiting = slices.DeleteFunc(r.waiting, func(before *policy.Policy) bool {
+		return accepted || p.OnlyRestricts(before)
+	})
+	restricts := accepted || p.OnlyRestricts(r.accepted)
+	if restricts {
 		r.accepted = p
 	}
-	return !p.Same(r.policy.Swap(p)), waits
+	now := p
+	if waits = !restricts || len(r.waiting) > 0; waits {
+		now = p.Within(append([]*policy.Policy{r.accepted}, r.waiting...)...)
+	}
+	if !restricts {
+		r.waiting = append(r.waiting, p)
+		r.waiting = r.waiting[max(0, len(r.waiting)-maxWaiting):]
+	}
+	return !now.Same(r.policy.Swap(now)), waits
 }
 
 // Policy returns the policy, or nil.
