@@ -517,7 +517,7 @@ func (r *request) withheldTools(q *discovery.Query, all *listing) (fit []discove
 	some bool) {
 	var tools []toolsearch.Tool
 	var named []discovery.Withheld
-	for _, w := range r.conn.server.withheld(r, mcp.KindTool) {
+	for _, w := range r.conn.server.withheld(r, mcp.KindTool).all {
 		if q.Server != "" && w.Server != q.Server || all.ByKey[w.Key] != nil ||
 			q.ReadOnly && discovery.RiskOf(w.Definition) != discovery.Read ||
 			!r.conn.server.visible(r, mcp.KindTool, w.Key) {

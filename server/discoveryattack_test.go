@@ -245,3 +245,35 @@ func TestWithheldToolsAreNamed(t *testing.T) {
 		}
 	})
 }
+
+// The withheld tools are asked for once in a search, however many there are and although each is
+// looked up by who decides who may know of it.
+func TestWithheldToolsAreReadOnce(t *testing.T) {
+	var s *server.Server
+	o, asked, seen := quiet, 0, 0
+	o.Visible = func(ctx context.Context, kind mcp.Kind, key string) bool {
+		origin, ok := s.Integration().Origin(ctx, kind, key)
+		if ok && origin.Server == "vault" {
+			seen++
+		}
+		return ok
+	}
+	s = searching(t, o, `fs:{"name":"fs_read","description":"Reads a file"}`)
+	s.Integration().SetUpstreams(server.Upstreams{
+		Withheld: func(context.Context, mcp.Kind) (all []server.Withheld) {
+			asked++
+			for i := range 50 {
+				all = append(all, server.Withheld{Key: fmt.Sprint("vault_", i), Why: "it is new",
+					Origin: server.Origin{Server: "vault", Name: fmt.Sprint(i),
+						Definition: json.RawMessage(`{"description":"Opens the vault"}`)}})
+			}
+			return all
+		}})
+	in(t, both, func(t *testing.T, revision string) {
+		k := speak(t, s, revision, `{}`)
+		asked, seen = 0, 0
+		finds(t, k, "open the vault")
+		assert.Equal(t, asked, 1)
+		assert.Equal(t, seen, 50)
+	})
+}

@@ -253,12 +253,39 @@ type Withheld struct {
 	Origin        // Definition is the one that was reviewed last, or else the server's
 }
 
-// withheld returns the items of a kind that the caller in ctx could use if they were reviewed.
-func (s *Server) withheld(ctx context.Context, kind mcp.Kind) []Withheld {
-	if get := s.upstreams.Load().Withheld; get != nil {
-		return get(ctx, kind)
+// A withheldList has the items of a kind that the caller of a request could use if they were
+// reviewed.
+type withheldList struct {
+	kind  mcp.Kind
+	all   []Withheld
+	byKey map[string]*Withheld
+}
+
+// withheld returns the items that are withheld from the caller in ctx. A request keeps them, because
+// whether he may know of them is asked for each.
+func (s *Server) withheld(ctx context.Context, kind mcp.Kind) *withheldList {
+	get, r := s.upstreams.Load().Withheld, requestFrom(ctx)
+	if get == nil {
+		return &withheldList{}
 	}
-	return nil
+	if r != nil {
+		if known := r.withheld.Load(); known != nil && known.kind == kind {
+			return known
+		}
+	}
+	l := &withheldList{kind, get(ctx, kind), nil}
+	if len(l.all) > 0 {
+		l.byKey = make(map[string]*Withheld, len(l.all))
+	}
+	for i := range l.all {
+		if w := &l.all[i]; l.byKey[w.Key] == nil {
+			l.byKey[w.Key] = w
+		}
+	}
+	if r != nil {
+		r.withheld.Store(l)
+	}
+	return l
 }
 
 // awaitMissing calls the function Await, if it is set and the client may see an item with this key.

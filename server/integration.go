@@ -234,10 +234,8 @@ func (i Integration) Origin(ctx context.Context, kind mcp.Kind, key string) (o O
 			return o, true
 		}
 	}
-	for _, w := range i.s.withheld(ctx, kind) {
-		if w.Key == key {
-			return w.Origin, true
-		}
+	if w := i.s.withheld(ctx, kind).byKey[key]; w != nil {
+		return w.Origin, true
 	}
 	return o, false
 }

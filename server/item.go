@@ -92,6 +92,7 @@ func (r *request) find(kind mcp.Kind, key []byte) (found *item, exists bool, err
 		}
 		if err == nil {
 			r.owned.Store(nil)
+			r.withheld.Store(nil)
 			found, exists = r.lookUp(kind, key)
 		}
 	}

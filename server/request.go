@@ -37,7 +37,8 @@ type request struct {
 	refused    error              // why that tool calls none; for the model
 	finds      bool               // the client searches tools
 	ownAccount atomic.Pointer[quota.Account]
-	owned      atomic.Pointer[[]*OwnItems] // what Upstreams.Own has returned; nil: not called yet
+	owned      atomic.Pointer[[]*OwnItems]  // what Upstreams.Own has returned; nil: not called yet
+	withheld   atomic.Pointer[withheldList] // the last of Server.withheld; nil: there is none yet
 
 	mu     sync.Mutex   // guards rounds and its fields: several goroutines may ask
 	rounds *mrtr.Rounds // nil until a question is asked
