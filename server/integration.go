@@ -240,20 +240,20 @@ func (i Integration) Origin(ctx context.Context, kind mcp.Kind, key string) (o O
 	return o, false
 }
 
-// ListsChanged notifies the clients of these principals, or all clients if there are none, that all
-// lists may have changed, because what they may see has.
-func (i Integration) ListsChanged(principals ...string) {
-	if len(principals) == 0 {
-		defer i.s.deferListChanged()()
-		for method := range i.s.listChangedMethods() {
-			i.s.listChanged(method)
-		}
-		return
+// ListsChanged notifies all clients that all lists may have changed, because what they may see has.
+func (i Integration) ListsChanged() {
+	defer i.s.deferListChanged()()
+	for method := range i.s.listChangedMethods() {
+		i.s.listChanged(method)
 	}
+}
+
+// ListsChangedFor is like [Integration.ListsChanged] for the clients of one principal.
+func (i Integration) ListsChangedFor(principal string) {
 	i.s.mu.Lock()
 	defer i.s.mu.Unlock()
 	for c := range i.s.conns {
-		if !slices.Contains(principals, c.principal) {
+		if c.principal != principal {
 			continue
 		}
 		for method := range i.s.listChangedMethods() {
