@@ -133,6 +133,30 @@ func TestIdentityChange(t *testing.T) {
 	check(t, f, files, "read new, another: evil", read)
 }
 
+// The digest tells apart what the text of an identity shortens, and pins.
+func TestDigest(t *testing.T) {
+	long := strings.Repeat("x", 2000)
+	seen := map[string]bool{}
+	for _, pinned := range []string{read, `{"name":"read"}`} {
+		f := newFile(t)
+		check(t, f, files, "read first", pinned)
+		texts := map[string]bool{}
+		for _, name := range []string{long + "y", long + "z", files.Name} {
+			other := files
+			other.Name = name
+			for range 2 {
+				r, err := f.Compare(other, mcp.KindTool, raw(read))
+				assert.NilError(t, err)
+				digest, err := r.Digest()
+				assert.NilError(t, err)
+				texts[r.IdentityText()], seen[digest] = true, true
+			}
+		}
+		assert.Equal(t, len(texts), 2, "the text shortens it")
+	}
+	assert.Equal(t, len(seen), 6)
+}
+
 func TestAcceptAndForget(t *testing.T) {
 	f := newFile(t)
 	const a, a2, b = `{"name":"a"}`, `{"name":"a","title":"A"}`, `{"name":"b"}`

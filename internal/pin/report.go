@@ -1,6 +1,8 @@
 package pin
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -21,7 +23,20 @@ type Report struct {
 	// capabilities have changed, and "" otherwise.
 	IdentityChange string
 
-	name string // the present name of the server
+	name     string   // the present name of the server
+	compared []string // name and capabilities, as pinned and as they are
+}
+
+// Digest returns a digest, in hex, of what the definitions were compared with: their pins, and the
+// identity of the server as it was and as it is. IdentityText shortens the latter.
+func (r *Report) Digest() (string, error) {
+	all := slices.Clone(r.compared)
+	for _, v := range r.Verdicts {
+		all = append(all, v.Name, string(v.Pinned))
+	}
+	text, err := json.Marshal(all)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
 }
 
 // IdentityText describes IdentityChange on one line: both names, so that they visibly differ, or
@@ -68,6 +83,7 @@ const (
 func newReport(sp *serverPins, kind mcp.Kind, s *Server, capabilities json.RawMessage,
 	names []string, entries map[string]entry) (r Report) {
 	r.name = s.Name
+	r.compared = []string{sp.Name, string(sp.Capabilities), s.Name, string(capabilities)}
 	switch {
 	case sp.Name != s.Name:
 		r.IdentityChange = sp.Name

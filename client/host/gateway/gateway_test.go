@@ -610,8 +610,11 @@ func TestPins(t *testing.T) {
 				assert.NilError(t, err)
 				assert.Assert(t, !strings.Contains(string(r.Pinned), "Tell nobody") &&
 					strings.Contains(string(r.Now), "Tell nobody"), "%s %s", r.Pinned, r.Now)
-				assert.ErrorContains(t, w.gateway.AcceptPin("up", mcp.KindTool, "verbatim",
-					gateway.PinReview{Now: r.Pinned}), "has changed again")
+				for _, other := range []gateway.PinReview{{Now: r.Pinned, Digest: r.Digest},
+					{Now: r.Now}, {Now: r.Now, Identity: r.Identity, Digest: "other"}} {
+					assert.ErrorContains(t, w.gateway.AcceptPin("up", mcp.KindTool, "verbatim",
+						other), "has changed again")
+				}
 				_, err = w.gateway.ReviewPin("up", mcp.KindPrompt, "verbatim")
 				assert.ErrorContains(t, err, "has listed no prompt")
 				w.useUpstream("up", func(c *client.Client) {

@@ -335,6 +335,7 @@ type PinReview struct {
 	Pinned   json.RawMessage // the definition that was accepted; nil if it is new
 	Now      json.RawMessage // that of the server
 	Identity string          // the change of the server's identity since it was pinned, or ""
+	Digest   string          // of the pin and the whole identity, as pinned and as it is
 }
 
 // ReviewPin compares a definition of a server with its pin. kind and name are those of a
@@ -354,19 +355,21 @@ func (g *Gateway) reviewPin(of pin.Server, kind mcp.Kind, now json.RawMessage) (
 	if err != nil {
 		return r, err
 	}
-	return PinReview{report.Verdicts[0].Pinned, now, report.IdentityText()}, nil
+	digest, err := report.Digest()
+	return PinReview{report.Verdicts[0].Pinned, now, report.IdentityText(), digest}, err
 }
 
-// AcceptPin pins a definition of a server, so that it is offered, if the server still has what was
-// reviewed, see [Gateway.ReviewPin]. If its identity has changed, its other pins are removed, and
-// what they were for is withheld until it is accepted too.
+// AcceptPin pins a definition of a server, so that it is offered, if the server and its pin still
+// are what was reviewed, by the fields Now and Digest of the result of [Gateway.ReviewPin]. If the
+// identity of the server has changed, its other pins are removed, and what they were for is withheld
+// until it is accepted too.
 func (g *Gateway) AcceptPin(server string, kind mcp.Kind, name string, reviewed PinReview) error {
 	compare := func(of pin.Server, definition json.RawMessage) error {
 		r, err := g.reviewPin(of, kind, definition)
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(r.Now, reviewed.Now) || r.Identity != reviewed.Identity {
+		if !bytes.Equal(r.Now, reviewed.Now) || r.Digest != reviewed.Digest {
 			return fmt.Errorf(
 				"gateway: the %s %.100q of the server %.50q has changed again: review it once more",
 				kind, name, server)

@@ -102,14 +102,16 @@ func TestReviewOfDefinitionsOfUsers(t *testing.T) {
 		for user := range shown {
 			assert.Assert(t, !lists(user), user)
 		}
+		digest := ""
 		review := func() (pinned, now string) {
 			r, err := w.gateway.ReviewPin("up", mcp.KindTool, "echo")
 			assert.NilError(t, err)
+			digest = r.Digest
 			return string(r.Pinned), string(r.Now)
 		}
 		accept := func(now string) error {
 			return w.gateway.AcceptPin("up", mcp.KindTool, "echo",
-				gateway.PinReview{Now: json.RawMessage(now)})
+				gateway.PinReview{Now: json.RawMessage(now), Digest: digest})
 		}
 		pinned, now := review()
 		assert.Assert(t, cmp.Contains(pinned, "first"))

@@ -42,11 +42,11 @@ func (st *Reloader) operatorOptions() ops.Options {
 		operations.Review = func(in ops.Withheld) (ops.Review, error) {
 			r, err := st.Gateway.ReviewPin(in.Server, in.Kind, in.Name)
 			return ops.Review{Pinned: string(r.Pinned), Now: string(r.Now),
-				Identity: r.Identity}, err
+				Identity: r.Identity, SHA256: r.Digest}, err
 		}
 		operations.AcceptPin = func(in ops.AcceptedPin) error {
 			err := st.Gateway.AcceptPin(in.Server, in.Kind, in.Name,
-				gateway.PinReview{Now: json.RawMessage(in.Now), Identity: in.Identity})
+				gateway.PinReview{Now: json.RawMessage(in.Now), Digest: in.SHA256})
 			if err == nil {
 				st.shareAccepted(in.Server, in.Kind, in.Name)
 			}

@@ -15,7 +15,7 @@ import (
 // A pinReview is a definition that a gateway withholds because of its pin.
 type pinReview struct {
 	Now      string           `json:"now"`            // to accept; JSON
-	Identity string           `json:"identity"`       // to accept, if it has changed
+	SHA256   string           `json:"sha256"`         // to accept
 	Diff     []reply.DiffLine `json:"diff,omitempty"` // to the pin; none if it is new
 	Findings []scan.Finding   `json:"findings"`       // of the scan
 }
@@ -26,7 +26,7 @@ func (g *watchedGateway) review(ctx context.Context, what ops.Withheld) (*pinRev
 	if err := g.Call(ctx, "host.review", what, &found); err != nil {
 		return nil, err
 	}
-	r := &pinReview{Now: found.Now, Identity: found.Identity, Findings: []scan.Finding{}}
+	r := &pinReview{Now: found.Now, SHA256: found.SHA256, Findings: []scan.Finding{}}
 	if found.Pinned != "" {
 		r.Diff = reply.DiffOf(jsondiff.Diff([]byte(found.Pinned), []byte(found.Now)))
 	}

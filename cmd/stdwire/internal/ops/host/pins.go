@@ -21,6 +21,7 @@ type Review struct {
 	Now    string `json:"now" doc:"The definition of the server, as JSON."`
 
 	Identity string `json:"identity,omitempty" doc:"How the identity of the server has changed since it was pinned."`
+	SHA256   string `json:"sha256" doc:"Of the pin, and of the whole identity as it was pinned and as it is."`
 }
 
 // An AcceptedPin is a definition to accept.
@@ -30,7 +31,7 @@ type AcceptedPin struct {
 	Name   string   `json:"name"`
 	Now    string   `json:"now" doc:"The definition that was reviewed: another one is not accepted."`
 
-	Identity string `json:"identity,omitempty" doc:"The change of the identity that was reviewed: with another one it is not accepted."`
+	SHA256 string `json:"sha256" doc:"That of host.review: with another pin or identity it is not accepted."`
 }
 
 // registerPins adds the operations for definitions that wait because of their pins.

@@ -45,7 +45,7 @@ async function review(server, { kind, name, why }) {
 	const outcome = div();
 	const shown = dialog('Compare with its pin', {}, h2(`${name} of ${server}`), hint(why), found.findings.map(finding), found.diff ? diff(found.diff) : tree(parse(found.now)), outcome,
 		inRow(primary('Accept the definition', () => attempt(outcome, async () => {
-			await api.post('gateway/accept', { server, kind, name, now: found.now, identity: found.identity });
+			await api.post('gateway/accept', { server, kind, name, now: found.now, sha256: found.sha256 });
 			shown.close();
 		})), button('Keep it withheld', () => shown.close())));
 }
