@@ -22,7 +22,7 @@ const (
 type PendingChange struct {
 	Subject string `json:"kind" doc:"server, profile, order, rates or policy"`
 	Name    string `json:"name,omitempty"`
-	Why     string `json:"why" doc:"new, changed, environment or untrusted."`
+	Why     string `json:"why" doc:"new, changed, environment, more servers or untrusted."`
 	Source  string `json:"source" doc:"The file it is in."`
 	Project bool   `json:"project,omitempty" doc:"It is from a project's file, which must be trusted."`
 	SHA256  string `json:"sha256,omitempty" doc:"Of the whole definition."`
@@ -35,7 +35,8 @@ type PendingChanges struct {
 	Waiting []PendingChange `json:"waiting"`
 }
 
-// A Release names a pending change to apply.
+// A Release names the pending change of a server or profile, to apply it. Those of other subjects
+// take effect only when the operator accepts all changes.
 type Release struct {
 	Subject string `json:"kind" doc:"server or profile" enum:"server,profile"`
 	Name    string `json:"name"`
