@@ -261,8 +261,8 @@ type withheldList struct {
 	byKey map[string]*Withheld
 }
 
-// withheld returns the items that are withheld from the caller in ctx. A request keeps them, because
-// whether he may know of them is asked for each.
+// withheld returns the items that are withheld from the caller in ctx. A request keeps them,
+// because whether he may know of them is asked for each.
 func (s *Server) withheld(ctx context.Context, kind mcp.Kind) *withheldList {
 	get, r := s.upstreams.Load().Withheld, requestFrom(ctx)
 	if get == nil {

@@ -114,10 +114,10 @@ func (a *admissions) end(e *list.Element, cause error) {
 }
 
 // Admit returns a context that ends, with [ErrRefused], when the file refuses a principal, or with
-// the caller's credentials, whose end is unknown if they are nil. If the file refuses him now, Admit
-// returns that error. It is for callers who are not known by a token of the file. Of more than
-// 10,000, the context ends of the one who has not called for the longest time, and whose clients
-// have to open other sessions.
+// the caller's credentials, whose end is unknown if they are nil. If the file refuses him now,
+// Admit returns that error. It is for callers who are not known by a token of the file. Of more
+// than 10,000, the context ends of the one who has not called for the longest time, and whose
+// clients have to open other sessions.
 func (v *Verifier) Admit(principal string, credentials context.Context) (context.Context, error) {
 	v.tokens() // notices a change of the file
 	v.mu.Lock()
