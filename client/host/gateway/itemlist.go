@@ -19,7 +19,6 @@ import (
 	"github.com/stdwire/stdwire/internal/itemkey"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/server"
 )
 
 // An itemList holds the items of one kind of a server: tools, prompts, resources, resource
@@ -53,13 +52,12 @@ type itemList struct {
 	// By public name: own names of all items; the items whose definition and pin permit an offer;
 	// of these, the items whose name belongs to this server; the items that are not wanted; and
 	// wanted items that are not offered.
-	claimed   map[string]string
-	wanted    map[string]*definition.Definition
-	offered   map[string]*offer
-	withheld  map[string]WithheldItem
-	unoffered map[string]WithheldItem
-	// the items that pins withhold, for clients
-	unreviewed []server.Withheld
+	claimed    map[string]string
+	wanted     map[string]*definition.Definition
+	offered    map[string]*offer
+	withheld   map[string]WithheldItem
+	unoffered  map[string]WithheldItem
+	unreviewed []unreviewedItem
 	public     map[string]string // public names of items that may be offered, by own name
 	waiting    bool              // a wanted item waits until earlier servers are listed
 	// offeredAt are the definitions that each target has, by public name.

@@ -18,7 +18,6 @@ import (
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/server"
 )
 
 // errNoClient is the answer to questions of a server that is examined without a client.
@@ -156,7 +155,7 @@ func (l *itemList) admit(serverName string, all []*definition.Definition,
 	if pins == nil {
 		return all
 	}
-	var unreviewed []server.Withheld
+	var unreviewed []unreviewedItem
 	defer func() { l.setUnreviewed(unreviewed) }()
 	public := l.publicNames(all)
 	withhold := func(d *definition.Definition, reason Reason, detail string) {
@@ -208,8 +207,9 @@ func (l *itemList) admit(serverName string, all []*definition.Definition,
 		}
 		if !l.upstream.g.o.PinsWarn {
 			withhold(all[i], reason, detail)
-			if name := public[all[i].Own]; name != "" && !all[i].OnlyForApps {
-				unreviewed = append(unreviewed, l.unreviewedItem(all[i], v.Pinned, name, reason))
+			if name := public[all[i].Own]; name != "" {
+				unreviewed = append(unreviewed,
+					l.unreviewedItem(serverName, all[i], v.Pinned, name, reason))
 			}
 		}
 	}
@@ -361,8 +361,8 @@ func (g *Gateway) reviewPin(of pin.Server, kind mcp.Kind, now json.RawMessage) (
 
 // AcceptPin pins a definition of a server, so that it is offered, if the server and its pin still
 // are what was reviewed, by the fields Now and Digest of the result of [Gateway.ReviewPin]. If the
-// identity of the server has changed, its other pins are removed, and what they were for is withheld
-// until it is accepted too.
+// identity of the server has changed, its other pins are removed, and what they were for is
+// withheld until it is accepted too.
 func (g *Gateway) AcceptPin(server string, kind mcp.Kind, name string, reviewed PinReview) error {
 	compare := func(of pin.Server, definition json.RawMessage) error {
 		r, err := g.reviewPin(of, kind, definition)
@@ -390,7 +390,7 @@ func (g *Gateway) withPin(server string, kind mcp.Kind, name string, reviewed js
 	for _, u := range g.upstreamsByID([]string{server}) {
 		of, definition := u.latest(kind, name)
 		if definition == nil {
-			of, definition = u.users.unpinned(kind, name, reviewed)
+			of, definition = u.users.unreviewed(kind, name, reviewed)
 		}
 		if definition == nil || g.pins == nil {
 			continue

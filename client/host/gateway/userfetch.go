@@ -44,7 +44,7 @@ func (u *upstreamServer) readLists(ctx context.Context, c *client.Client, l *use
 		tools  []*definition.Definition
 	)
 	l.offers, l.withheld, l.operations = map[mcp.Kind]map[string]*offer{}, nil, nil
-	l.unpinned, l.unreviewed = nil, map[mcp.Kind][]server.Withheld{}
+	l.unreviewed = map[mcp.Kind][]unreviewedItem{}
 	l.missing = map[mcp.Kind]bool{}
 	// tools last: some depend on the others
 	for _, kind := range []mcp.Kind{mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt,
@@ -138,18 +138,11 @@ func (u *upstreamServer) offerTo(l *userLists, kind mcp.Kind, serverName string,
 		offers[public] = &offer{Definition: d}
 	}
 	l.offers[kind] = offers
-	byPin := map[string]bool{}
 	for _, w := range withheld {
 		l.withheld = append(l.withheld, w)
-		byPin[w.Name] = byPin[w.Name] || w.Reason.isOfPin()
 		u.g.o.Logger.Debug("gateway: an item is withheld from a user",
 			slog.String("server", u.id), slog.String("kind", string(kind)),
 			slog.String("own_name", w.Name), slog.String("reason", string(w.Reason)),
 			slog.String("detail", w.Detail))
-	}
-	for _, d := range listed {
-		if byPin[d.Own] {
-			l.unpinned = append(l.unpinned, unpinnedDefinition{serverName, kind, d.Own, d.Text})
-		}
 	}
 }

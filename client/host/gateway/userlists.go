@@ -55,8 +55,7 @@ type userLists struct {
 	offers     map[mcp.Kind]map[string]*offer    // by public name
 	operations map[string]*definition.Definition // the tools as operations, by their names
 	withheld   []WithheldItem
-	unreviewed map[mcp.Kind][]server.Withheld
-	unpinned   []unpinnedDefinition
+	unreviewed map[mcp.Kind][]unreviewedItem
 	missing    map[mcp.Kind]bool // lists that the server has not returned
 	err        error
 	retry      time.Time // when the lists are asked for again, with err
@@ -64,14 +63,6 @@ type userLists struct {
 	dropped bool  // guarded by userTable.mu
 	counted bool  // in userTable.operations; guarded by userTable.mu
 	held    int64 // bytes of Gateway.userLists; guarded by userTable.mu
-}
-
-// An unpinnedDefinition is one that is withheld from a user because of its pin, or for want of one.
-type unpinnedDefinition struct {
-	server string // serverInfo.name of who sent it
-	kind   mcp.Kind
-	name   string // the server's own
-	text   json.RawMessage
 }
 
 func (l *userLists) isDone() bool {
@@ -225,10 +216,10 @@ func (t *userTable) withheldItems() (all []WithheldItem) {
 	return all
 }
 
-// unpinned returns a definition that is withheld from a user because of its pin, and the
+// unreviewed returns a definition that is withheld from a user because of its pin, and the
 // serverInfo.name of who sent it. Of several users' it is the one that equals reviewed, or else the
 // first.
-func (t *userTable) unpinned(kind mcp.Kind, name string, reviewed json.RawMessage) (server string,
+func (t *userTable) unreviewed(kind mcp.Kind, name string, reviewed json.RawMessage) (server string,
 	text json.RawMessage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -237,15 +228,15 @@ func (t *userTable) unpinned(kind mcp.Kind, name string, reviewed json.RawMessag
 		if !l.isDone() {
 			continue
 		}
-		for _, d := range l.unpinned {
-			if d.kind != kind || d.name != name {
+		for _, i := range l.unreviewed[kind] {
+			if i.name != name {
 				continue
 			}
-			if bytes.Equal(d.text, reviewed) {
-				return d.server, d.text
+			if bytes.Equal(i.text, reviewed) {
+				return i.server, i.text
 			}
 			if text == nil {
-				server, text = d.server, d.text
+				server, text = i.server, i.text
 			}
 		}
 	}

@@ -38,11 +38,6 @@ const (
 	ReasonUnusable Reason = "unusable"
 )
 
-// isOfPin reports whether accepting the definition makes it usable.
-func (r Reason) isOfPin() bool {
-	return r == ReasonChanged || r == ReasonNew || r == ReasonIdentity
-}
-
 // Withheld returns the items that are not offered, by server ID, sorted by kind and name. The
 // instructions of a server are an item of the kind "instructions".
 func (g *Gateway) Withheld() map[string][]WithheldItem {
@@ -88,10 +83,21 @@ func (l *itemList) withheldItem(own string) (w WithheldItem, found bool) {
 	return all[i], true
 }
 
-// unreviewedItem returns an item that a pin withholds, as clients may learn of it: with the
-// definition that was accepted, if there is one, because its hints say who may know of it.
-func (l *itemList) unreviewedItem(d *definition.Definition, pinned json.RawMessage,
-	public string, reason Reason) server.Withheld {
+// An unreviewedItem is one that a pin withholds, or the want of one.
+type unreviewedItem struct {
+	server  string          // serverInfo.name of who sent it
+	name    string          // the server's own
+	text    json.RawMessage // its definition as it was sent
+	forApps bool            // clients learn nothing of it
+	// what clients may learn of it: its definition is that which was accepted, if there is one,
+	// because the hints in it say who may know of it
+	known server.Withheld
+}
+
+// unreviewedItem returns an item of a server with this serverInfo.name that a pin withholds.
+func (l *itemList) unreviewedItem(serverName string, d *definition.Definition,
+	pinned json.RawMessage, public string, reason Reason) unreviewedItem {
+	i := unreviewedItem{server: serverName, name: d.Own, text: d.Text, forApps: d.OnlyForApps}
 	if pinned != nil {
 		accepted, _ := definition.ParseTexts(l.kind, []json.RawMessage{pinned},
 			l.upstream.overrides)
@@ -99,9 +105,10 @@ func (l *itemList) unreviewedItem(d *definition.Definition, pinned json.RawMessa
 			d = accepted[0]
 		}
 	}
-	return server.Withheld{Key: public, Why: reasonsForClients[reason], Origin: server.Origin{
+	i.known = server.Withheld{Key: public, Why: reasonsForClients[reason], Origin: server.Origin{
 		Server: l.upstream.id, Name: d.Own,
 		Definition: l.upstream.publicDefinition(l.kind, d, public)}}
+	return i
 }
 
 // reasonsForClients says why pins withhold an item.
@@ -111,7 +118,7 @@ var reasonsForClients = map[Reason]string{
 	ReasonIdentity: "its server is another one than before",
 }
 
-func (l *itemList) setUnreviewed(all []server.Withheld) {
+func (l *itemList) setUnreviewed(all []unreviewedItem) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.unreviewed = all
@@ -121,6 +128,13 @@ func (l *itemList) setUnreviewed(all []server.Withheld) {
 // at d.
 func (g *Gateway) unreviewed(ctx context.Context, d *downstream,
 	kind mcp.Kind) (all []server.Withheld) {
+	add := func(some []unreviewedItem) {
+		for _, i := range some {
+			if !i.forApps {
+				all = append(all, i.known)
+			}
+		}
+	}
 	for _, u := range g.allUpstreams() {
 		t := target{conn: server.ConnFrom(ctx)}
 		switch {
@@ -128,12 +142,12 @@ func (g *Gateway) unreviewed(ctx context.Context, d *downstream,
 			u.sharing == host.PerSession && t.isStateless():
 		case u.sharing == host.PerUser && kind != mcp.KindSkill:
 			if own := u.latestLists(ctx); own != nil {
-				all = append(all, own.unreviewed[kind]...)
+				add(own.unreviewed[kind])
 			}
 		default:
 			l := u.list(kind)
 			l.mu.Lock()
-			all = append(all, l.unreviewed...)
+			add(l.unreviewed)
 			l.mu.Unlock()
 		}
 	}
