@@ -31,6 +31,17 @@ func NewServer(id, source, name string, declared mcp.ClientCapabilities) (Server
 	return Server{ID: id, Source: source, Name: name, Capabilities: text}, err
 }
 
+// SameIdentity reports whether the pins of one of two servers are valid for the other: whether
+// their names and capabilities are the same.
+func (s *Server) SameIdentity(other *Server) (bool, error) {
+	a, err := s.canonicalCapabilities()
+	if err != nil {
+		return false, err
+	}
+	b, err := other.canonicalCapabilities()
+	return s.Name == other.Name && string(a) == string(b), err
+}
+
 // canonicalCapabilities returns the canonical form of Capabilities.
 func (s *Server) canonicalCapabilities() (json.RawMessage, error) {
 	if len(s.Capabilities) == 0 {

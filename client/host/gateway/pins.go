@@ -383,6 +383,45 @@ func (g *Gateway) AcceptPin(server string, kind mcp.Kind, name string, reviewed 
 	return err
 }
 
+// AcceptFor pins a definition that was accepted elsewhere for a server with that identity, of which
+// Source does not matter. It pins nothing unless the server has this identity here, too, and has
+// pins: its first use pins what it has. It reports whether the definition is pinned now, and
+// whether it was not before; then call [Gateway.Recheck].
+func (g *Gateway) AcceptFor(of pin.Server, kind mcp.Kind, definition json.RawMessage) (pinned,
+	changed bool, err error) {
+	for _, u := range g.upstreamsByID([]string{of.ID}) {
+		if g.pins == nil || !u.isNamed(of.Name) {
+			return false, false, nil
+		}
+		identity, err := newPinServer(u.id, u.source, of.Name)
+		if err != nil {
+			return false, false, err
+		}
+		if same, err := identity.SameIdentity(&of); !same || err != nil {
+			return false, false, err
+		}
+		definitions := []json.RawMessage{definition}
+		report, err := g.pins.Compare(identity, kind, definitions)
+		switch {
+		case err != nil || report.First:
+			return false, false, err
+		case report.Verdicts[0].Usable():
+			return true, false, nil
+		}
+		err = g.pins.Accept(identity, kind, definitions)
+		return err == nil, err == nil, err
+	}
+	return false, false, nil
+}
+
+// isNamed reports whether this is the serverInfo.name of the server, or of that of a user.
+func (u *upstreamServer) isNamed(name string) bool {
+	u.applying.Lock()
+	is := u.server == name
+	u.applying.Unlock()
+	return is || u.users.haveNamed(name)
+}
+
 // withPin calls f with the latest definition of an item and the identity of its server. If users
 // have different ones, it is the reviewed one.
 func (g *Gateway) withPin(server string, kind mcp.Kind, name string, reviewed json.RawMessage,

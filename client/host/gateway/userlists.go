@@ -203,17 +203,31 @@ func (g *Gateway) AwaitCaller(ctx context.Context) {
 func (t *userTable) withheldItems() (all []WithheldItem) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	seen := map[WithheldItem]bool{}
 	for _, name := range slices.Sorted(maps.Keys(t.byName)) {
 		if l := t.byName[name]; l.isDone() {
 			for _, w := range l.withheld {
 				w.OfUser = true
-				if !slices.Contains(all, w) {
+				if !seen[w] {
+					seen[w] = true
 					all = append(all, w)
 				}
 			}
 		}
 	}
 	return all
+}
+
+// haveNamed reports whether a user has had lists from a server with this serverInfo.name.
+func (t *userTable) haveNamed(name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.byName {
+		if l.isDone() && l.client != nil && l.client.ServerInfo().Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // unreviewed returns a definition that is withheld from a user because of its pin, and the
