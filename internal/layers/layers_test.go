@@ -530,7 +530,7 @@ var layers = []struct {
 		"internal/redis/redistest", "internal/store",
 	}},
 	{"cmd/stdwire/internal/decision", []string{
-		"internal/pin", "internal/redis/redistest", "internal/store", "rpc/mcp",
+		"internal/jsondiff", "internal/pin", "internal/redis/redistest", "internal/store", "rpc/mcp",
 	}},
 	{"cmd/stdwire/internal/serve", []string{
 		"internal/jsonedit", "internal/policy", "cmd/stdwire/internal/access",

@@ -3,18 +3,21 @@
 //
 // A decision is made at one gateway, which applies it and tells the store when that can be used
 // ([Decisions.Switch], [Decisions.Accept]). The others follow ([Decisions.Follow]), and those that
-// start later. What the store has counts more than the files of a gateway.
+// start later. What the store has counts more than the files of a gateway. What it has lost,
+// because it has begun anew or has removed a key, the gateways put back.
 package decision
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/internal/store"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -23,8 +26,13 @@ import (
 const (
 	interval     = 250 * time.Millisecond
 	storeTimeout = 2 * time.Second
+	// endTimeout is how long the end waits for the store, to tell it what was decided last.
+	endTimeout = 500 * time.Millisecond
 	// keepFor is how long a decision is kept that no gateway has read.
 	keepFor = 180 * 24 * time.Hour
+	// readEvery is how often decisions are read even if the store says nothing of a change, so that
+	// they are kept on, and are put back if the store has removed them.
+	readEvery = time.Hour
 
 	maxSwitched = 1000
 	maxAccepted = 1000
@@ -35,7 +43,7 @@ const (
 
 // The names in the store.
 const (
-	switchedKey = "servers switched"
+	switchedKey = "servers switched by commands"
 	acceptedKey = "definitions accepted"
 	changesKey  = "decisions changed"
 )
@@ -44,11 +52,20 @@ var changes = store.LogBounds{Events: 64, Bytes: 64 << 10, TTL: time.Hour}
 
 // A State is what has been decided.
 type State struct {
-	// Disabled has the servers that a command has disabled, and those that it has enabled although
-	// their configuration disables them.
-	Disabled map[string]bool
-	Accepted []Accepted // in the order of time
+	Switched map[string]Switched // by the id of the server
+	Accepted []Accepted          // in the order of time
 }
+
+// A Switched is what the last command has made of a server.
+type Switched string
+
+const (
+	Disabled Switched = "disabled"
+	Enabled  Switched = "enabled" // although its configuration disables it
+	// AsConfigured is a server that is enabled again: its configuration may disable it later. That
+	// is said, because a server of which nothing is said may have been forgotten.
+	AsConfigured Switched = "as configured"
+)
 
 // An Accepted is a definition that an operator has accepted.
 type Accepted struct {
@@ -80,44 +97,83 @@ func (a *Accepted) sameIdentity(other *Accepted) bool {
 		string(a.Server.Capabilities) == string(other.Server.Capabilities)
 }
 
-// A pendingSwitch is a decision about a server that the store does not have yet.
-type pendingSwitch struct{ disabled, configured bool }
+// replaces reports whether another definition is not accepted any more when a is: an earlier one of
+// the same item, and all of a server whose identity was another one, because accepting that has
+// removed its pins.
+func (a *Accepted) replaces(other *Accepted) bool {
+	return a.is(other) || a.Server.ID == other.Server.ID && !a.sameIdentity(other)
+}
+
+// makeCanonical lets definitions that are equal as JSON be equal as text. What has no canonical
+// form stays: it cannot be pinned.
+func (a *Accepted) makeCanonical() {
+	if len(a.Server.Capabilities) == 0 {
+		a.Server.Capabilities = json.RawMessage("{}")
+	}
+	for _, text := range []*json.RawMessage{&a.Definition, &a.Server.Capabilities} {
+		if canonical, err := jsondiff.Canonical(*text); err == nil {
+			*text = canonical
+		}
+	}
+}
 
 // Decisions are those in a store. They are safe for concurrent use.
 type Decisions struct {
-	store  store.Store
-	cursor store.Cursor // only of Follow
-	log    *slog.Logger
-	wake   chan struct{} // has an element when something waits
+	store store.Store
+	log   *slog.Logger
+	wake  chan struct{} // has an element when something waits
+
+	// Only of Follow.
+	cursor store.Cursor
+	readAt time.Time // when the state was read; zero: what cursor has returned since was not
 
 	mu       sync.Mutex
-	switched map[string]pendingSwitch // wait for the store
-	accepted []Accepted               // wait for the store
+	switched map[string]Switched // wait for the store
+	accepted []Accepted          // wait for the store
+	known    *State              // what the store had at last; never nil, never modified
+	lost     bool                // the store has lost some of it
 	failure  error
 }
 
 // New returns the decisions in a store.
 func New(s store.Store, log *slog.Logger) *Decisions {
 	return &Decisions{store: s, cursor: store.Cursor{Store: s, Key: changesKey}, log: log,
-		wake: make(chan struct{}, 1), switched: map[string]pendingSwitch{}}
+		wake: make(chan struct{}, 1), switched: map[string]Switched{}, known: &State{}}
 }
 
 // Switch tells the other gateways that a command has disabled or enabled a server, of which
 // configured says whether its configuration disables it. It does not wait for the store.
 func (d *Decisions) Switch(id string, disabled, configured bool) {
+	s := AsConfigured
+	switch {
+	case disabled:
+		s = Disabled
+	case configured:
+		s = Enabled
+	}
 	d.mu.Lock()
-	d.switched[id] = pendingSwitch{disabled, configured}
+	d.switched[id] = s
 	d.mu.Unlock()
 	d.wakeUp()
 }
 
-// Accept tells the other gateways that a definition is accepted. It does not wait for the store.
+// Waits reports whether the store does not have what was decided here about a server.
+func (d *Decisions) Waits(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, waits := d.switched[id]
+	return waits
+}
+
+// Accept tells the other gateways that a definition is accepted. It does not wait for the store. If
+// another gateway has accepted another one meanwhile, that stays.
 func (d *Decisions) Accept(a Accepted) {
 	if len(a.Definition) > maxDefinition {
 		d.log.Warn("the other gateways do not know of an accepted definition: it is too large",
 			slog.String("server", a.Server.ID), slog.String(string(a.Kind), a.Name))
 		return
 	}
+	a.makeCanonical()
 	d.mu.Lock()
 	d.accepted = appendAccepted(d.accepted, a)
 	d.mu.Unlock()
@@ -145,20 +201,21 @@ func (d *Decisions) Follow(ctx context.Context, apply func(*State)) {
 	defer ticker.Stop()
 	var state *State
 	for {
-		changed, err := d.poll(ctx, state)
+		now, err := d.poll(ctx, state)
 		d.mu.Lock()
 		was := d.failure
 		d.failure = err
 		d.mu.Unlock()
-		switch {
-		case ctx.Err() != nil:
-			d.warnWaiting()
+		if ctx.Err() != nil {
+			d.end()
 			return
-		case err == nil:
-			state = changed
+		}
+		if now != nil {
+			state = now
 			apply(state)
-		case was == nil:
-			d.log.Warn("what operators decide at other gateways is not followed: the store fails",
+		}
+		if err != nil && was == nil {
+			d.log.Warn("what operators decide is not shared with other gateways: the store fails",
 				slog.Any("error", err))
 		}
 		select {
@@ -169,48 +226,58 @@ func (d *Decisions) Follow(ctx context.Context, apply func(*State)) {
 	}
 }
 
-// warnWaiting says what the other gateways will not know.
-func (d *Decisions) warnWaiting() {
+// end tells the store what waits, and says if the other gateways will not know of it.
+func (d *Decisions) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+	defer cancel()
+	err := d.flush(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if n := len(d.switched) + len(d.accepted); n > 0 {
 		d.log.Warn("the other gateways do not know what was decided here: the store could not be used",
-			slog.Int("decisions", n))
+			slog.Int("decisions", n), slog.Any("error", err))
 	}
 }
 
 // poll tells the store what waits, and returns the state, which is the one before if nothing has
-// changed.
+// changed. There may be a state beside an error: then the store was not told.
 func (d *Decisions) poll(ctx context.Context, before *State) (*State, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	writing, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	if err := d.flush(ctx); err != nil {
-		return nil, err
-	}
-	events, gap, err := d.cursor.Next(ctx)
+	notTold := d.flush(writing)
+	reading, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	events, gap, err := d.cursor.Next(reading)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(notTold, err)
 	}
-	// after an error the events that were read would be lost
-	if before != nil && len(events) == 0 && !gap && d.Failure() == nil {
-		return before, nil
+	if before != nil && len(events) == 0 && !gap && time.Since(d.readAt) < readEvery {
+		return before, notTold
 	}
-	return d.Read(ctx)
+	d.readAt = time.Time{}
+	state, err := d.Read(reading)
+	if err == nil {
+		d.readAt = time.Now()
+	}
+	return state, errors.Join(notTold, err)
 }
 
-// flush tells the store what waits.
+// flush tells the store what waits, and what it has lost.
 func (d *Decisions) flush(ctx context.Context) error {
 	d.mu.Lock()
 	switched, accepted := maps.Clone(d.switched), slices.Clone(d.accepted)
+	known, lost := *d.known, d.lost
 	d.mu.Unlock()
-	if len(switched) == 0 && len(accepted) == 0 {
+	if len(switched) == 0 && len(accepted) == 0 && !lost {
 		return nil
 	}
-	if len(switched) > 0 {
+	if len(switched) > 0 || lost && len(known.Switched) > 0 {
 		full := false
-		if err := edit(ctx, d.store, switchedKey, func(all *map[string]bool) {
-			full = change(all, switched)
-		}); err != nil {
+		if err := edit(ctx, d.store, switchedKey, &known.Switched,
+			func(all map[string]Switched) map[string]Switched {
+				all, full = change(all, switched)
+				return all
+			}); err != nil {
 			return err
 		}
 		if full {
@@ -218,21 +285,31 @@ func (d *Decisions) flush(ctx context.Context) error {
 				slog.Int("limit", maxSwitched))
 		}
 	}
-	if len(accepted) > 0 {
-		if err := edit(ctx, d.store, acceptedKey, func(all *[]Accepted) {
-			for _, a := range accepted {
-				*all = appendAccepted(*all, a)
-			}
-		}); err != nil {
+	var outrun []Accepted // by what other gateways have accepted
+	if len(accepted) > 0 || lost && len(known.Accepted) > 0 {
+		read := known
+		if err := edit(ctx, d.store, acceptedKey, &known.Accepted,
+			func(all []Accepted) []Accepted {
+				all, outrun = read.follow(all, accepted)
+				return all
+			}); err != nil {
 			return err
 		}
 	}
+	for _, a := range outrun {
+		d.log.Warn("another gateway has accepted another definition meanwhile, which stays",
+			slog.String("server", a.Server.ID), slog.String(string(a.Kind), a.Name))
+	}
+	d.mu.Lock()
+	d.known = &known
+	d.mu.Unlock()
 	if _, err := d.store.Append(ctx, changesKey, []byte("x"), changes); err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.DeleteFunc(d.switched, func(id string, now pendingSwitch) bool {
+	d.lost = false
+	maps.DeleteFunc(d.switched, func(id string, now Switched) bool {
 		return now == switched[id]
 	})
 	d.accepted = slices.DeleteFunc(d.accepted, func(now Accepted) bool {

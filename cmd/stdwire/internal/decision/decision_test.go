@@ -44,11 +44,11 @@ func follow(t *testing.T, s store.Store) *gateway {
 	return g
 }
 
-// describe returns a state as "id=disabled …; name=definition …".
+// describe returns a state as "id=switched …; name=definition …".
 func describe(s *State) string {
 	var parts []string
-	for _, id := range slices.Sorted(maps.Keys(s.Disabled)) {
-		parts = append(parts, fmt.Sprintf("%s=%t", id, s.Disabled[id]))
+	for _, id := range slices.Sorted(maps.Keys(s.Switched)) {
+		parts = append(parts, fmt.Sprintf("%s=%s", id, s.Switched[id]))
 	}
 	for _, a := range s.Accepted {
 		parts = append(parts, fmt.Sprintf("%s/%s=%s", a.Server.ID, a.Name, a.Definition))
@@ -90,36 +90,41 @@ func TestDecisions(t *testing.T) {
 			here, there := follow(t, s), follow(t, s)
 			here.has("")
 			here.Switch("a", true, false)
-			there.has("a=true")
+			there.has("a=disabled")
 			there.Switch("b", false, true)
-			here.has("a=true b=false")
+			here.has("a=disabled b=enabled")
 			there.Switch("a", false, false)
-			here.has("b=false")
+			here.has("a=as configured b=enabled")
 			here.Accept(accepted("a", "A", "t", "1"))
 			here.Accept(accepted("a", "A", "u", "1"))
-			there.has("b=false a/t=1 a/u=1")
-			follow(t, s).has("b=false a/t=1 a/u=1")
+			const switched = "a=as configured b=enabled "
+			there.has(switched + "a/t=1 a/u=1")
+			follow(t, s).has(switched + "a/t=1 a/u=1")
 			there.Accept(accepted("a", "A", "t", "2"))
-			here.has("b=false a/u=1 a/t=2")
+			here.has(switched + "a/u=1 a/t=2")
 			there.Accept(accepted("a", "B", "v", "3")) // which removes the other pins
-			here.has("b=false a/v=3")
+			here.has(switched + "a/v=3")
 			here.Accept(accepted("a", "B", "w", `"`+strings.Repeat("x", maxDefinition)+`"`))
 			here.Switch("b", true, true)
-			there.has("b=true a/v=3")
+			there.has("a=as configured b=disabled a/v=3")
 		})
 	}
+	const before = "a=as configured b=disabled a/v=3"
 	here, there := follow(t, onServer), follow(t, onServer)
-	here.has("b=true a/v=3")
-	there.has("b=true a/v=3")
+	here.has(before)
+	there.has(before)
 	server.Kill()
 	for end := time.Now().Add(time.Minute); here.Failure() == nil; time.Sleep(time.Millisecond) {
 		here.Switch("c", true, false)
 		assert.Assert(t, time.Now().Before(end))
 	}
-	server.Restart() // empty
-	there.has("c=true")
-	here.has("c=true")
-	assert.NilError(t, here.Failure())
+	server.Restart()                                                 // empty
+	for _, g := range []*gateway{here, there, follow(t, onServer)} { // one that knows nothing
+		g.has("a=as configured b=disabled c=disabled a/v=3")
+	}
+	for end := time.Now().Add(time.Minute); here.Failure() != nil; time.Sleep(time.Millisecond) {
+		assert.Assert(t, time.Now().Before(end))
+	}
 }
 
 // Two operators who decide at the same time lose nothing, and what they decide is bounded.
@@ -132,7 +137,7 @@ func TestBounds(t *testing.T) {
 	want := ""
 	for i := range 40 {
 		all[i%4].Switch(fmt.Sprintf("%02d", i), true, false)
-		want += fmt.Sprintf("%02d=true ", i)
+		want += fmt.Sprintf("%02d=disabled ", i)
 	}
 	for _, g := range all {
 		g.has(strings.TrimSpace(want))
@@ -148,10 +153,16 @@ func TestBounds(t *testing.T) {
 			strings.Repeat("1", maxDefinition)))
 	}
 	assert.Equal(t, len(kept), maxBytes/maxDefinition)
-	switched := map[string]bool{}
-	for i := range maxSwitched {
-		assert.Assert(t, !change(&switched, map[string]pendingSwitch{fmt.Sprint(i): {true, false}}))
+	servers := map[string]Switched{"off": Disabled, "on": AsConfigured}
+	for i := range maxSwitched - 1 {
+		var full bool
+		servers, full = change(servers, map[string]Switched{fmt.Sprint(i): Disabled})
+		assert.Assert(t, !full)
 	}
-	assert.Assert(t, change(&switched, map[string]pendingSwitch{"more": {true, false}}))
-	assert.Equal(t, len(switched), maxSwitched)
+	assert.Assert(t, servers["on"] == "", "what says least makes room")
+	now, full := change(servers, map[string]Switched{"more": Disabled, "off": Enabled})
+	assert.Assert(t, full)
+	assert.Equal(t, len(now), maxSwitched)
+	assert.Equal(t, now["off"], Enabled)
+	assert.Equal(t, servers["off"], Disabled, "it is not modified")
 }

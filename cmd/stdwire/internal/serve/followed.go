@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/decision"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -16,16 +18,24 @@ import (
 // A followed is what this gateway has done of what operators have decided at gateways with the same
 // store.
 type followed struct {
-	state atomic.Pointer[decision.State] // the last one
-
+	// sharing is held while a definition is accepted, pinned or shared, so that what was accepted
+	// last is known. It guards what follows.
 	sharing  sync.Mutex
-	withheld map[pinned]string // with their pins when that was noticed; guarded by sharing
+	state    *decision.State   // the last one, which is being pinned
+	adopted  []adoption        // by the index of Accepted of the state
+	tried    time.Time         // when what is not pinned was tried; zero: that has to be done
+	withheld map[pinned]string // with their pins when that was noticed
 
 	// After recallDecisions, only of the goroutine that follows.
-	disabled map[string]bool
-	pinned   []bool // by the index of Accepted of the state
-	pins     *pin.File
+	switched map[string]decision.Switched
 }
+
+// An adoption is what has been done of a definition that was accepted at another gateway.
+type adoption struct{ pinned, warned bool }
+
+// adoptEvery is how often it is tried to pin what could not be pinned, for instance because its
+// server has not started.
+const adoptEvery = 5 * time.Second
 
 // A pinned names an item that has a pin.
 type pinned struct {
@@ -47,12 +57,12 @@ func (st *Reloader) recallDecisions() {
 	for {
 		decided, err := st.g.decisions.Read(ctx)
 		if err == nil {
-			for id, disabled := range decided.Disabled {
-				if disabled {
+			for id, to := range decided.Switched {
+				if to == decision.Disabled {
 					st.disabledByCommand[id] = true
 				}
 			}
-			st.shared.disabled = decided.Disabled
+			st.shared.switched = decided.Switched
 			return
 		}
 		select { // it may still be connecting
@@ -79,7 +89,20 @@ func (st *Reloader) isConfiguredDisabled(id string) bool {
 	return err == nil && s.Disabled
 }
 
-// shareAccepted tells the other gateways which definition was accepted here.
+// acceptPin accepts a definition for the operator, here and at the other gateways.
+func (st *Reloader) acceptPin(in ops.AcceptedPin) error {
+	st.shared.sharing.Lock()
+	defer st.shared.sharing.Unlock()
+	err := st.Gateway.AcceptPin(in.Server, in.Kind, in.Name,
+		gateway.PinReview{Now: json.RawMessage(in.Now), Digest: in.SHA256})
+	if err == nil {
+		st.shareAccepted(in.Server, in.Kind, in.Name)
+	}
+	return err
+}
+
+// shareAccepted tells the other gateways which definition was accepted here. The caller holds
+// sharing.
 func (st *Reloader) shareAccepted(server string, kind mcp.Kind, name string) {
 	if st.g.decisions == nil {
 		return
@@ -94,22 +117,22 @@ func (st *Reloader) shareAccepted(server string, kind mcp.Kind, name string) {
 	st.share(identity, kind, name, definition)
 }
 
-// share tells the other gateways of an accepted definition that they do not know.
+// share tells the other gateways of an accepted definition that they do not know. The caller holds
+// sharing.
 func (st *Reloader) share(identity pin.Server, kind mcp.Kind, name string,
 	definition json.RawMessage) {
 	identity.Source = ""
 	a := decision.Accepted{Server: identity, Kind: kind, Name: name, Definition: definition}
-	if s := st.shared.state.Load(); s == nil || !s.Has(&a) {
+	if s := st.shared.state; s == nil || !s.Has(&a) {
 		st.g.decisions.Accept(a)
 	}
 }
 
 // shareAcceptedInFile tells the other gateways which definitions somebody else has accepted in the
-// file of pins: those that were withheld here, and that have other pins now.
+// file of pins: those that were withheld here, and that have other pins now. The caller holds
+// sharing.
 func (st *Reloader) shareAcceptedInFile() {
 	f := &st.shared
-	f.sharing.Lock()
-	defer f.sharing.Unlock()
 	now := map[pinned]bool{}
 	for id, items := range st.Gateway.Withheld() {
 		for _, w := range items {
@@ -157,46 +180,63 @@ func textOf(of pin.Server, definition json.RawMessage) string {
 	return of.Name + "\n" + string(of.Capabilities) + "\n" + string(definition)
 }
 
+// pinsChanged is called after a change of the file of pins.
+func (st *Reloader) pinsChanged() {
+	f := &st.shared
+	f.sharing.Lock()
+	defer f.sharing.Unlock()
+	f.tried = time.Time{}
+	st.shareAcceptedInFile()
+}
+
 // applyDecisions does what was decided at other gateways. It is called again and again.
 func (st *Reloader) applyDecisions(decided *decision.State) {
-	st.switchServers(decided.Disabled)
+	st.switchServers(decided.Switched)
 	if st.pinFile != "" {
+		st.shared.sharing.Lock()
+		defer st.shared.sharing.Unlock()
 		st.pinAccepted(decided)
 		st.shareAcceptedInFile()
 	}
 }
 
-// switchServers disables and enables servers as the store says. A server of which it says nothing
-// any more is as its configuration says.
-func (st *Reloader) switchServers(decided map[string]bool) {
-	wanted := map[string]bool{}
-	for id, disabled := range st.shared.disabled {
-		if _, still := decided[id]; still || !disabled {
-			continue
-		}
-		st.applying.Lock()
-		delete(st.disabledByCommand, id) // also if the server is not here yet
-		st.applying.Unlock()
-		if !st.isConfiguredDisabled(id) {
-			wanted[id] = false
-		}
-	}
-	for id, disabled := range decided {
-		wanted[id] = disabled
-	}
-	st.shared.disabled = decided
-	if len(wanted) == 0 {
+// switchServers disables and enables servers as the store says, unless it does not know yet what
+// was decided here.
+func (st *Reloader) switchServers(decided map[string]decision.Switched) {
+	before := st.shared.switched
+	st.shared.switched = decided
+	if len(decided) == 0 {
 		return
 	}
-	now := st.disabled()
+	isDisabled := map[string]bool{}
+	for _, s := range st.Gateway.Manager().Status() {
+		isDisabled[s.ID] = s.State == host.Disabled
+	}
+	// Servers that are not here may come, but none while it is locked: then the next call does it.
+	if st.applying.TryLock() {
+		for id, to := range decided {
+			if _, here := isDisabled[id]; here || st.g.decisions.Waits(id) {
+				continue
+			}
+			if to == decision.Disabled {
+				st.disabledByCommand[id] = true
+			} else {
+				delete(st.disabledByCommand, id)
+			}
+		}
+		st.applying.Unlock()
+	}
 	var all sync.WaitGroup // a server may take seconds to exit
-	for _, id := range st.Gateway.Manager().IDs() {
-		disable, decided := wanted[id]
-		if !decided || disable == now[id] {
+	for id, is := range isDisabled {
+		to, decided := decided[id]
+		if !decided || st.g.decisions.Waits(id) || (to == decision.Disabled) == is {
 			continue
 		}
+		if to == decision.AsConfigured && (before[id] == to || st.isConfiguredDisabled(id)) {
+			continue // the configuration decides
+		}
 		do, done := st.Gateway.Manager().Enable, "enabled"
-		if disable {
+		if to == decision.Disabled {
 			do, done = st.Gateway.Manager().Disable, "disabled"
 		}
 		all.Go(func() {
@@ -209,51 +249,43 @@ func (st *Reloader) switchServers(decided map[string]bool) {
 	all.Wait()
 }
 
-// pinAccepted pins what was accepted at other gateways. A definition of a server that has no pins
-// yet waits for its first use, which pins what the server has, and then counts more than that.
+// pinAccepted pins what was accepted at other gateways. What cannot be pinned yet waits: a
+// definition of a server whose identity is another one here, and one of a server that has no pins,
+// whose first use pins what it has, and then counts less. The caller holds sharing.
 func (st *Reloader) pinAccepted(decided *decision.State) {
 	f := &st.shared
-	if f.state.Swap(decided) != decided {
-		if f.pinned = make([]bool, len(decided.Accepted)); f.pins == nil {
-			f.pins = pin.New(st.pinFile)
-		}
+	if f.state != decided {
+		f.state, f.adopted = decided, make([]adoption, len(decided.Accepted))
+		f.tried = time.Time{}
 	}
-	changed := false
+	if time.Since(f.tried) < adoptEvery {
+		return
+	}
+	f.tried = time.Now()
+	pinnedAny := false
 	for i, a := range decided.Accepted {
-		s := a.Server
-		s.Source = st.source(s.ID)
-		if f.pinned[i] || !st.hasServer(s.ID) {
+		if f.adopted[i].pinned { // also if another process has written the file meanwhile
 			continue
 		}
-		definitions := []json.RawMessage{a.Definition}
-		report, err := f.pins.Compare(s, a.Kind, definitions)
-		switch {
-		case err == nil && report.First:
-			continue
-		case err == nil && report.Verdicts[0].Usable():
-			f.pinned[i] = true // it is so also if another process has written the file meanwhile
-			continue
-		case err == nil:
-			err = f.pins.Accept(s, a.Kind, definitions)
-		}
-		if err != nil {
+		isPinned, changed, err := st.Gateway.AcceptFor(a.Server, a.Kind, a.Definition)
+		f.adopted[i].pinned = isPinned
+		if err != nil && !f.adopted[i].warned {
+			f.adopted[i].warned = true
 			st.log.Warn("gateway: a definition that was accepted at another gateway cannot be pinned",
-				slog.String("server", s.ID), slog.String(string(a.Kind), a.Name),
+				slog.String("server", a.Server.ID), slog.String(string(a.Kind), a.Name),
 				slog.Any("error", err))
+		}
+		if !changed {
 			continue
 		}
-		changed = true
+		pinnedAny = true
+		if p := (pinned{a.Server.ID, a.Kind, a.Name}); f.withheld[p] != "" {
+			f.withheld[p] = textOf(a.Server, a.Definition) // it was not accepted here
+		}
 		st.log.Info("gateway: "+string(a.Kind)+" accepted", slog.String(string(a.Kind), a.Name),
-			slog.String("of", s.ID), slog.String("by", "store"))
+			slog.String("of", a.Server.ID), slog.String("by", "store"))
 	}
-	if changed {
+	if pinnedAny {
 		st.Gateway.Recheck()
 	}
-}
-
-func (st *Reloader) hasServer(id string) bool {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	_, err := st.current.Server(id)
-	return err == nil
 }

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"maps"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client/host/config"
-	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/gatewaytext"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/login"
@@ -44,14 +42,7 @@ func (st *Reloader) operatorOptions() ops.Options {
 			return ops.Review{Pinned: string(r.Pinned), Now: string(r.Now),
 				Identity: r.Identity, SHA256: r.Digest}, err
 		}
-		operations.AcceptPin = func(in ops.AcceptedPin) error {
-			err := st.Gateway.AcceptPin(in.Server, in.Kind, in.Name,
-				gateway.PinReview{Now: json.RawMessage(in.Now), Digest: in.SHA256})
-			if err == nil {
-				st.shareAccepted(in.Server, in.Kind, in.Name)
-			}
-			return err
-		}
+		operations.AcceptPin = st.acceptPin
 	}
 	if st.g.Logins != nil {
 		operations.Revoke = st.revokeLogin

@@ -114,7 +114,7 @@ func (st *Reloader) start(ctx context.Context, starting *startup, announce func(
 		st.wg.Go(func() {
 			pins.Run(ctx, nil, func(bool) {
 				if st.g.decisions != nil {
-					st.shareAcceptedInFile()
+					st.pinsChanged()
 				}
 				st.Gateway.Recheck()
 			})
