@@ -174,7 +174,7 @@ func (s *Store) follow(ctx context.Context) {
 		}
 		if about.Evicts() && about.Eviction != warned {
 			s.log.Warn("the store removes keys when it is full, and then forgets what was used, sessions, "+
-				"which calls were begun and logins of users: set maxmemory-policy to noeviction", slog.String("store", status.URL),
+				"which calls were begun, logins of users and what operators have decided: set maxmemory-policy to noeviction", slog.String("store", status.URL),
 				slog.String("maxmemory-policy", about.Eviction))
 			warned = about.Eviction
 		}
