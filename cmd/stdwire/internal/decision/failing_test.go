@@ -14,7 +14,8 @@ import (
 	"github.com/stdwire/stdwire/internal/store"
 )
 
-// A full store can be read, but not written.
+// A full store can be read, but not written. It does nothing after the end of a context, as one on
+// a server.
 type full struct {
 	store.Store
 	is atomic.Bool
@@ -26,6 +27,13 @@ func (f *full) Replace(ctx context.Context, key string, fence int64, data []byte
 		return store.Lease{}, false, store.ErrFull
 	}
 	return f.Store.Replace(ctx, key, fence, data, ttl)
+}
+
+func (f *full) Holder(ctx context.Context, key string) (store.Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Lease{}, err
+	}
+	return f.Store.Holder(ctx, key)
 }
 
 // A gateway that cannot tell the store follows it all the same.
@@ -49,7 +57,7 @@ func TestFullStore(t *testing.T) {
 
 // What is decided last is told even if Follow ends meanwhile.
 func TestEnd(t *testing.T) {
-	s := new(store.Memory)
+	s := &full{Store: new(store.Memory)}
 	ctx, cancel := context.WithCancel(t.Context())
 	d := New(s, discard)
 	d.Follow(ctx, func(*State) { // which may take long
@@ -94,6 +102,7 @@ func TestRemovedKeys(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		has("a=disabled b=disabled a/t=1 a/u=1")
+		time.Sleep(changes.TTL + readEvery) // until the store says nothing of changes any more
 		remove(acceptedKey)
 		l, err := s.Holder(t.Context(), switchedKey)
 		assert.NilError(t, err)
