@@ -165,6 +165,16 @@ func (d *Decisions) Waits(id string) bool {
 	return waits
 }
 
+// IsReplaced reports whether another definition was accepted here in place of one, and the store
+// does not have that yet.
+func (d *Decisions) IsReplaced(a *Accepted) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.ContainsFunc(d.accepted, func(now Accepted) bool {
+		return now.replaces(a) && !now.equal(a)
+	})
+}
+
 // Accept tells the other gateways that a definition is accepted. It does not wait for the store. If
 // another gateway has accepted another one meanwhile, that stays.
 func (d *Decisions) Accept(a Accepted) {

@@ -51,8 +51,11 @@ func TestFullStore(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	assert.Assert(t, here.Waits("b") && !here.Waits("a"))
+	one, two := accepted("a", "A", "t", "1"), accepted("a", "A", "t", "2")
+	here.Accept(two)
+	assert.Assert(t, here.IsReplaced(&one) && !here.IsReplaced(&two))
 	s.is.Store(false)
-	there.has("a=disabled b=disabled c=disabled")
+	there.has("a=disabled b=disabled c=disabled a/t=2")
 }
 
 // What is decided last is told even if Follow ends meanwhile.

@@ -264,8 +264,8 @@ func (st *Reloader) pinAccepted(decided *decision.State) {
 	f.tried = time.Now()
 	pinnedAny := false
 	for i, a := range decided.Accepted {
-		if f.adopted[i].pinned { // also if another process has written the file meanwhile
-			continue
+		if f.adopted[i].pinned || st.g.decisions.IsReplaced(&a) {
+			continue // it was pinned, even if somebody has written the file since
 		}
 		isPinned, changed, err := st.Gateway.AcceptFor(a.Server, a.Kind, a.Definition)
 		f.adopted[i].pinned = isPinned
