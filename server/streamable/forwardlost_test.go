@@ -189,6 +189,31 @@ func TestOwnerIsGone(t *testing.T) {
 	})
 }
 
+// A replica that has lost only its lease says of the streams that it had what it had not answered:
+// who resumes one elsewhere does not wait for ever.
+func TestStreamOfAnOwnerThatLivesOn(t *testing.T) {
+	inBubbleOfReplicas(t, 2, func(t *testing.T, all []*lostReplica) {
+		time.Sleep(2 * time.Minute)
+		session := all[0].connect("2025-11-25")
+		w := all[1].bubble.dial()
+		begun := w.ask("POST", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"hold",`+
+			`"arguments":{"text":"x"}}}`, session+"\nAccept: "+bothKinds).event("")
+		<-all[0].begun
+		all[0].store.cut.Store(true)
+		<-all[0].ended
+		time.Sleep(5 * time.Second)
+		all[0].store.cut.Store(false)
+		w.Close()
+		all[1].counts("8", "at 1", session)
+		w = all[1].bubble.dial()
+		defer w.Close()
+		resumed := w.ask("GET", "", session+header("\nAccept: text/event-stream\nLast-Event-Id: "+
+			begun.id)).isStream()
+		time.AfterFunc(5*time.Minute, func() { w.Close() })
+		resumed.event("the outcome is unknown")
+	})
+}
+
 // A badConn breaks at its first write, or at its first read.
 type badConn struct {
 	net.Conn

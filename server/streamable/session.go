@@ -300,6 +300,9 @@ func (s *session) close(cause error) {
 			s.evictOldest()
 		}
 		for _, st := range s.streams {
+			if cause == errMoved && !st.complete {
+				st.log().Lose()
+			}
 			st.notifyChange()
 		}
 		s.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 var (
 	// ErrNotStored is the error for events that the store does not have.
 	ErrNotStored = errors.New("shared: the events are not in the store")
-	// ErrLost is the error for a stream whose replica has ended before the stream has.
+	// ErrLost is the error for a stream whose replica has ended, or has lost the session, before
+	// the stream has ended.
 	ErrLost = errors.New("shared: the replica that served the stream is gone")
 )
 
@@ -36,6 +37,7 @@ type EventReader struct {
 	replica string
 	request string
 	ended   bool
+	lost    bool // it has ended without an answer
 	watch   watch
 	looked  time.Time // when the replica was looked at
 	unsure  time.Time // since when records of the stream may be missing; zero: they are not
@@ -118,7 +120,7 @@ func (r *EventReader) accept(record *eventRecord) (events []Event, err error) {
 	}
 	r.unsure = time.Time{}
 	r.replica, r.request = record.Replica, record.Request
-	r.ended = r.ended || record.Ended
+	r.ended, r.lost = r.ended || record.Ended, r.lost || record.Lost
 	number, texts := record.Next, record.texts
 	for _, size := range record.Sizes {
 		if number == r.next {
@@ -134,6 +136,9 @@ func (r *EventReader) accept(record *eventRecord) (events []Event, err error) {
 // ErrNotStored or ErrLost if the stream cannot be read to its end.
 func (r *EventReader) Next(ctx context.Context) (events []Event, err error) {
 	events, more, err := r.there(ctx)
+	if err == nil && r.lost {
+		return events, ErrLost
+	}
 	if err != nil || more || r.ended || time.Since(r.looked) < lookInterval {
 		return events, err
 	}
@@ -149,7 +154,7 @@ func (r *EventReader) Next(ctx context.Context) (events []Event, err error) {
 		return nil, err
 	}
 	events, more, err = r.there(ctx) // what it has added until it ended
-	if err == nil && !more && !r.ended {
+	if err == nil && !more && (!r.ended || r.lost) {
 		err = ErrLost
 	}
 	return events, err

@@ -22,6 +22,7 @@ type eventRecord struct {
 	Next    int64  `json:"next"`            // the number of the first event, or of the next one
 	Sizes   []int  `json:"sizes,omitempty"` // of the events
 	Ended   bool   `json:"ended,omitempty"` // nothing follows
+	Lost    bool   `json:"lost,omitempty"`  // it has ended before the request was answered
 
 	texts  []byte // of all events
 	number int64  // in the log

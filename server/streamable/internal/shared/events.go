@@ -107,6 +107,7 @@ type EventLog struct {
 	begun    bool
 	due      bool      // a record is to be added, if only to say that the stream is there
 	ended    bool      // no event follows
+	lost     bool      // because the session has gone to another replica
 	adding   bool      // a goroutine adds what there is
 	followed bool      // another replica reads the stream
 	wake     bool      // the other replica is to look
@@ -147,6 +148,20 @@ func (l *EventLog) End() {
 	defer l.e.mu.Unlock()
 	if l.begun && !l.ended {
 		l.due, l.ended = true, true
+		l.add()
+	}
+}
+
+// Lose says that nothing follows although the request was not answered, and never will be: whoever
+// reads the stream learns that it is lost.
+func (l *EventLog) Lose() {
+	if l == nil {
+		return
+	}
+	l.e.mu.Lock()
+	defer l.e.mu.Unlock()
+	if l.begun && !l.ended {
+		l.due, l.ended, l.lost = true, true, true
 		l.add()
 	}
 }
@@ -277,6 +292,7 @@ func (l *EventLog) take() (r *eventRecord, events []Event, wake bool) {
 	// The end is where the last event is, or, if that is missing, after those before it.
 	l.due = len(l.pending) > 0 || l.ended && n > 0 && events[n-1].Number != l.next-1
 	head.Ended = l.ended && !l.due
+	head.Lost = l.lost && head.Ended
 	return &head, events, wake
 }
 

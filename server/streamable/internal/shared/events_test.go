@@ -241,6 +241,41 @@ func TestSilentStreamIsKept(t *testing.T) {
 	})
 }
 
+// Who reads a stream whose session has gone to another replica gets what there was, and learns that
+// it is lost, although the replica that had it lives on.
+func TestStreamOfALostSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		e := NewEvents(newSessions(new(store.Memory)), 10, 4000, 10_000)
+		go e.Run(ctx)
+		log, answered := e.Open("a", "ada", 1, "7"), e.Open("a", "ada", 2, "8")
+		log.Begin()
+		answered.Add([]byte("y"), true)
+		synctest.Wait()
+		r, err := e.Read(ctx, "r", "a", 1, 0)
+		assert.NilError(t, err)
+		log.Add([]byte("x"), false)
+		log.Lose()
+		answered.Lose()
+		time.Sleep(time.Minute)
+		events, err := r.Next(ctx)
+		for got := events; err == nil && len(got) > 0 && !r.Ended(); events = append(events, got...) {
+			got, err = r.Next(ctx)
+		}
+		assert.ErrorIs(t, err, ErrLost)
+		assert.Equal(t, len(events), 1)
+		assert.Equal(t, r.Request(), "7")
+		r, err = e.Read(ctx, "r", "a", 2, 0)
+		assert.NilError(t, err)
+		_, err = r.Next(ctx)
+		assert.NilError(t, err)
+		assert.Assert(t, r.Ended())
+		cancel()
+		e.Close(time.Second)
+		synctest.Wait()
+	})
+}
+
 // A reader that has missed the end of a stream, because the log has no room for it any more, asks
 // the replica that has the stream, and does not wait for ever if that has forgotten it.
 func TestReaderThatMissedTheEnd(t *testing.T) {
