@@ -32,6 +32,14 @@ func Frame(from, to *Handler, session, method, path, principal string) string {
 	return sealed
 }
 
+// LoseLease has a store forget the lease by which a handler owns sessions, as one that fails over
+// may.
+func LoseLease(ctx context.Context, h *Handler, s store.Store) error {
+	own := h.forwarder.replicas.Own()
+	_, err := s.Release(ctx, "replica/"+own.Name, own.Fence, 0)
+	return err
+}
+
 // StoreOf returns a store that keeps what it has in s.
 func StoreOf(s store.Store) *Store {
 	return &Store{store: s, health: new(shared.Health), secret: make([]byte, 32),

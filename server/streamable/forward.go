@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -115,19 +116,14 @@ func (f *forwarder) cancel() {
 // errMoved ends what the server has of a session that it does not own, or not any more.
 var errMoved = errors.Join(errEnded, errors.New("another server may own it"))
 
-// loseSessions ends what the handler owned under a name. The sessions go on elsewhere.
-func (h *Handler) loseSessions(name string) {
-	h.mu.Lock()
-	var lost []*session
-	for _, s := range h.sessions {
-		lost = append(lost, s)
+// loseSessions ends what the handler has of sessions, of which it owns none any more. They go on
+// elsewhere.
+func (h *Handler) loseSessions() {
+	var group sync.WaitGroup
+	for _, s := range h.sharedSessions() {
+		group.Go(func() { s.close(errMoved) }) // at once: each waits for what runs in it
 	}
-	h.mu.Unlock()
-	for _, s := range lost {
-		if s.isShared() && s.currentRecord().Owner == name {
-			s.close(errMoved)
-		}
-	}
+	group.Wait()
 }
 
 // owns reports whether this server may serve a session whose record names that owner.

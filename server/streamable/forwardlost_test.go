@@ -214,6 +214,30 @@ func TestStreamOfAnOwnerThatLivesOn(t *testing.T) {
 	})
 }
 
+// A replica that learns that another one has its session, before it knows that it has lost its
+// lease, ends what it had of it.
+func TestOwnerLearnsOfAnother(t *testing.T) {
+	inBubbleOfReplicas(t, 2, func(t *testing.T, all []*lostReplica) {
+		time.Sleep(2 * time.Minute)
+		session := all[0].connect("2025-06-18")
+		broken := make(chan int, 1)
+		go func() {
+			status, _ := all[0].call("1", "hold", session)
+			broken <- status
+		}()
+		<-all[0].begun
+		assert.NilError(t, streamable.LoseLease(t.Context(), all[0].handler, all[0].store))
+		all[1].counts("2", "at 1", session)
+		select {
+		case <-all[0].ended:
+		case <-time.After(time.Minute):
+			t.Fatal("two replicas have the session")
+		}
+		assert.Equal(t, <-broken, 503)
+		all[0].counts("3", "at 1", session)
+	})
+}
+
 // A badConn breaks at its first write, or at its first read.
 type badConn struct {
 	net.Conn

@@ -76,8 +76,12 @@ func (s *session) inTime(ctx context.Context,
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	gone, err := refresh(values)
-	if gone {
+	r := s.currentRecord()
+	switch {
+	case gone:
 		s.close(errGone)
+	case err == nil && r.Version != 0 && !s.h.owns(r.Owner): // another server has taken it over
+		s.end(errMoved)
 	}
 	return err
 }

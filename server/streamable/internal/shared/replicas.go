@@ -34,9 +34,9 @@ type Replicas struct {
 	Sessions *Sessions
 	URL      string // at which the others reach this replica
 	Log      *slog.Logger
-	// Lost ends what this replica owned under a name. It is called before the replica has another
-	// one, on the goroutine of Run.
-	Lost func(name string)
+	// Lost ends what this replica owned under a name that it has lost. It is called before the
+	// replica has another one, on the goroutine of Run.
+	Lost func()
 	// Go runs a function on a goroutine, which ends soon when nobody watches a replica any more.
 	Go func(func())
 
@@ -109,7 +109,7 @@ func (r *Replicas) hold(ctx context.Context) error {
 	own, holds, until := r.own, r.holdsLocked(), r.until
 	r.mu.Unlock()
 	if own.Name != "" && !holds {
-		r.giveUp(own.Name)
+		r.giveUp()
 		own = Replica{}
 	}
 	begun := time.Now()
@@ -123,7 +123,7 @@ func (r *Replicas) hold(ctx context.Context) error {
 	switch {
 	case err != nil:
 		if !time.Now().Before(until) && ctx.Err() == nil {
-			r.giveUp(own.Name)
+			r.giveUp()
 		}
 		return err
 	case held:
@@ -138,7 +138,7 @@ func (r *Replicas) hold(ctx context.Context) error {
 	case young:
 		return r.acquire(ctx, own, begun)
 	}
-	r.giveUp(own.Name)
+	r.giveUp()
 	return nil
 }
 
@@ -218,12 +218,12 @@ func (r *Replicas) Await(ctx context.Context) (Replica, error) {
 }
 
 // giveUp ends what this replica owns.
-func (r *Replicas) giveUp(name string) {
+func (r *Replicas) giveUp() {
 	r.mu.Lock()
 	r.own = Replica{}
 	r.mu.Unlock()
 	r.Log.Warn("this server has lost the lease by which it owns sessions, and ends what they had here")
-	r.Lost(name)
+	r.Lost()
 }
 
 // HasEnded reports whether Run has returned and the lease has ended.
