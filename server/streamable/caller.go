@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/streamable/internal/forwarding"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
 
@@ -93,6 +94,7 @@ func (x *httpRequest) acceptForwarded(sealed string) *refusal {
 			"error", err)
 		return misdirectedRefusal()
 	}
+	x.w.Header()[forwarding.Header] = []string{x.forwarder.sealer.Mark(sealed)}
 	if f.Fence != own.Fence || f.Method != x.r.Method || f.Path != requestPath(x.r) {
 		return misdirectedRefusal()
 	}

@@ -357,7 +357,15 @@ func (x *httpRequest) forwardTo(owner shared.Replica, session string, out *outgo
 	defer context.AfterFunc(f.ended, cancel)()
 	f.sent.Add(1)
 	res, begun, err := f.client.Send(ctx, owner.URL, frame, sealed, out.body)
-	if err != nil {
+	if err == nil {
+		defer res.Body.Close()
+		defer cancel() // before the body is closed, which would wait for what is being sent
+		if res.StatusCode == http.StatusMisdirectedRequest {
+			return false, nil
+		}
+	}
+	// A response of another program at this address says nothing of the session.
+	if err != nil || !f.sealer.IsMarked(res, sealed) {
 		if refused := x.interrupted(); refused != nil {
 			return true, refused.forID(out.id)
 		}
@@ -365,11 +373,6 @@ func (x *httpRequest) forwardTo(owner shared.Replica, session string, out *outgo
 			refused = x.claimForwarded(session, out)
 		}
 		return refused != nil, refused
-	}
-	defer res.Body.Close()
-	defer cancel() // before the body is closed, which would wait for what is being sent
-	if res.StatusCode == http.StatusMisdirectedRequest {
-		return false, nil
 	}
 	if res.StatusCode == http.StatusNotFound {
 		f.routes.Forget(session)

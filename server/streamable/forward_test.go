@@ -362,6 +362,34 @@ func TestForgedForwarding(t *testing.T) {
 	assert.Equal(t, send(plain, "GET", "/mcp", "", sealed), 401)
 }
 
+// What answers at the address of an owner that is gone, or has been started again without Forward,
+// says nothing of the session: only a marked response reaches the client.
+func TestAnotherProgramAtTheAddress(t *testing.T) {
+	one := openStore(t, nil)
+	sites := own(t, 2, streamable.Options{}, func() *streamable.Store { return one })
+	c := sites[0].connect("2025-11-25", "")
+	for i, status := range []int{401, 404, 200} {
+		var answered atomic.Int32
+		front := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Stdwire-Forwarded") == "" || answered.Add(1) > 1 {
+				sites[0].handler.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Stdwire-Forwarded", "AAAA")
+			w.WriteHeader(status)
+		})
+		sites[0].front.Store(&front)
+		d := c.at(sites[1].site)
+		ping(d).wants(200, pinged)
+		assert.Equal(t, answered.Load(), int32(2), "%d", status)
+		answered.Store(0)
+		got := d.call(fmt.Sprint(i), "where", "", onlyJSON) // nobody has begun it
+		assert.Equal(t, got.StatusCode, 200)
+		assert.Equal(t, got.Header.Get("Stdwire-Forwarded"), "")
+		assert.Equal(t, answered.Load(), int32(2), "%d", status)
+	}
+}
+
 func TestForwardURLs(t *testing.T) {
 	for url, want := range map[string]bool{
 		"http://10.0.0.5:8081": true, "https://a.example/": true, "http://[::1]:80": true,

@@ -42,6 +42,11 @@ func TestFrames(t *testing.T) {
 		_, err := c.by.Open(c.receiver, c.text)
 		assert.ErrorIs(t, err, ErrForged, "%.20q", c.text)
 	}
+	for mark, want := range map[string]bool{s.Mark(sealed): true, s.Mark(sealed + "x"): false,
+		other.Mark(sealed): false, sealed: false, "": false} {
+		res := &http.Response{Header: http.Header{Header: {mark}}}
+		assert.Equal(t, s.IsMarked(res, sealed), want)
+	}
 	f.Values = make([]byte, maxFrame)
 	_, err = s.Seal("b", f)
 	assert.ErrorIs(t, err, ErrTooLarge)

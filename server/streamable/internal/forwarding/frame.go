@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// Header is the header of a forwarded request that has the sealed frame.
+// Header is the header of a forwarded request that has the sealed frame, and of the response that
+// has the mark of who opened it.
 const Header = "Stdwire-Forwarded"
 
 // maxFrame is the length of the longest sealed frame, in bytes. A server accepts headers of 64 KiB.
@@ -55,12 +56,29 @@ func Digest(body []byte) []byte {
 }
 
 // A Sealer seals frames with a secret of all replicas, so that nobody else can make or read one.
-type Sealer struct{ key []byte }
+type Sealer struct{ key, marks []byte }
 
 // NewSealer returns the sealer for a secret.
 func NewSealer(secret []byte) (Sealer, error) {
 	key, err := hkdf.Key(sha256.New, secret, nil, "stdwire forwarded requests 1", 32)
-	return Sealer{key}, err
+	if err != nil {
+		return Sealer{}, err
+	}
+	marks, err := hkdf.Key(sha256.New, secret, nil, "stdwire forwarded responses 1", 32)
+	return Sealer{key, marks}, err
+}
+
+// Mark returns the value of the header with which the response to a sealed frame shows that it is
+// not one of another program, which may have the address by now.
+func (s Sealer) Mark(sealed string) string {
+	h := hmac.New(sha256.New, s.marks)
+	_, _ = h.Write([]byte(sealed))
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}
+
+// IsMarked reports whether a response has the mark of the frame.
+func (s Sealer) IsMarked(res *http.Response, sealed string) bool {
+	return hmac.Equal([]byte(res.Header.Get(Header)), []byte(s.Mark(sealed)))
 }
 
 // aead has a key of its own for each receiver, so that no key seals too many frames.
