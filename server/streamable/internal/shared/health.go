@@ -26,10 +26,17 @@ type Health struct {
 // some commands only.
 const memory = 10 * time.Second
 
-// note notes the result of a use of the store.
+// note notes the result of a use of the store. Errors about what a store has, and not about the
+// store, say nothing.
 func (h *Health) note(err error) {
-	if h == nil || errors.Is(err, ErrEmptied) || errors.Is(err, store.ErrTooLarge) {
+	if h == nil {
 		return
+	}
+	for _, about := range []error{ErrEmptied, ErrGone, store.ErrTooLarge, errContended, errLeaseLost,
+		errTask} {
+		if errors.Is(err, about) {
+			return
+		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

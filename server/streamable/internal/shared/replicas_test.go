@@ -3,6 +3,7 @@ package shared
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -149,6 +150,21 @@ func TestReplicaLeases(t *testing.T) {
 		assert.ErrorIs(t, err, ErrGone)
 		assert.NilError(t, r.Release(t.Context()))
 	})
+}
+
+// What a store has, or has not, does not make it a failing one.
+func TestHealth(t *testing.T) {
+	_, _, strange := readTask(store.Lease{Data: []byte("{}")})
+	_, _, broken := readTask(store.Lease{Data: []byte("{")})
+	for _, err := range []error{nil, ErrEmptied, ErrGone, store.ErrTooLarge, errContended,
+		errLeaseLost, strange, broken, fmt.Errorf("wrapped: %w", ErrGone)} {
+		h := new(Health)
+		h.note(err)
+		assert.NilError(t, h.Failure())
+		h.note(errClosed)
+		h.note(err)
+		assert.ErrorIs(t, h.Failure(), errClosed)
+	}
 }
 
 // A session is taken by one of several replicas.

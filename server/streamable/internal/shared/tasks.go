@@ -97,10 +97,10 @@ func encodeTask(r *task.Record, server string) ([]byte, error) {
 func readTask(l store.Lease) (*task.Record, string, error) {
 	var s taskState
 	if err := mcp.Unmarshal(l.Data, &s); err != nil {
-		return nil, "", err
+		return nil, "", errors.Join(errTask, err)
 	}
 	if s.Task.TTLMs == nil {
-		return nil, "", errors.New("a task in the store has no time to live")
+		return nil, "", fmt.Errorf("%w: it has no time to live", errTask)
 	}
 	return &task.Record{Task: s.Task, Owner: s.Owner, Tool: s.Tool, Session: s.Session,
 		Expires: time.Now().Add(l.Left)}, s.Server, nil
@@ -138,6 +138,7 @@ func (t *Tasks) use(ctx context.Context) (limited context.Context, end func(*err
 
 var (
 	errClosed    = errors.New("the server no longer shares tasks")
+	errTask      = errors.New("a task in the store is not one of a replica")
 	errLeaseLost = errors.New("the replica has lost its lease")
 	errContended = errors.New("a task, or the list of a client's tasks, is changed by too many at once")
 )
