@@ -25,17 +25,18 @@ func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
 	if refused := x.checkVersion(); refused != nil {
 		return refused
 	}
-	messages, answers := make([]batchElement, len(elements)), false
+	messages, answers, calls := make([]batchElement, len(elements)), false, false
 	for i, element := range elements {
 		m, err := rpc.ParseMessage(element)
 		messages[i] = batchElement{m, element, err}
 		answers = answers || err != nil || !m.IsResponse() && !m.ID.IsZero()
+		calls = calls || err == nil && m.Method == mcp.MethodCallTool
 	}
 	if refused := x.authorizeBatch(messages); refused != nil {
 		return refused
 	}
 	id := x.header(mcp.HeaderSessionID)
-	if done, refused := x.forward(id, outgoing{body: b.B, isBatch: true,
+	if done, refused := x.forward(id, outgoing{body: b.B, isBatch: calls,
 		acquire: x.requestSlot(!answers)}); done {
 		return refused
 	}

@@ -59,8 +59,8 @@ type forwarder struct {
 	sealer   forwarding.Sealer
 	seen     forwarding.Seen
 	routes   forwarding.Routes
-	sequence atomic.Uint64 // of the last frame
-	sent     atomic.Int64
+	sequence atomic.Uint64   // of the last frame
+	passedOn atomic.Int64    // requests
 	ended    context.Context // ends the requests that are passed on
 	end      context.CancelFunc
 }
@@ -156,8 +156,8 @@ type outgoing struct {
 	body    []byte // nil: none
 	id      rpc.ID // of a request
 	isCall  bool   // it is begun at most once
-	isBatch bool
-	claimed bool // this server has claimed it
+	isBatch bool   // of which a message is a call
+	claimed bool   // this server has claimed it
 	// acquire acquires what the request needs while it is passed on.
 	acquire func() (release func(), refused *refusal)
 }
@@ -194,8 +194,8 @@ func (x *httpRequest) acquireLookup() (func(), *refusal) {
 	return func() { x.lookups.Give(x.memory.owner, 1) }, nil
 }
 
-// ownerPatience is how long a request waits for a session to have an owner: longer than the lease
-// of one that has been killed lasts.
+// ownerPatience is how long a request waits for a session to have an owner, from when the one that
+// it had could not be reached: longer than the lease of one that has been killed lasts.
 const ownerPatience = shared.ReplicaLife + 5*time.Second
 
 // forward passes a request on to the server that owns the session. It reports whether it has
@@ -210,8 +210,8 @@ func (x *httpRequest) forward(session string, out outgoing) (done bool, refused 
 			release()
 		}
 	}()
-	pause := time.Duration(0)
-	for begun := time.Now(); ; {
+	var failed time.Time // when the owner could not be reached for the first time
+	for pause := time.Duration(0); ; {
 		owner, refused := x.findOwner(session)
 		if refused != nil {
 			return true, refused.forID(out.id)
@@ -228,15 +228,27 @@ func (x *httpRequest) forward(session string, out outgoing) (done bool, refused 
 				return true, refused.forID(out.id)
 			}
 			release = acquired
+			x.forwarder.passedOn.Add(1)
 		}
-		if done, refused := x.forwardTo(owner, session, &out); done {
+		done, begun, refused := x.forwardTo(owner, session, &out)
+		if done {
 			return true, refused
 		}
 		x.forwarder.routes.Forget(session)
-		if time.Since(begun) > ownerPatience {
+		if failed.IsZero() {
+			failed = time.Now()
+		}
+		switch over := time.Since(failed) > ownerPatience; {
+		case over && begun && (out.isCall || out.isBatch):
+			return true, unknownOutcome("the request").forID(out.id)
+		case over:
 			return true, newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
 				"the server that has this session cannot be reached now; the session goes on, try "+
 					"again in a moment").withHeader("Retry-After", "1").forID(out.id)
+		case begun:
+			if refused := x.claimForwarded(session, &out); refused != nil {
+				return true, refused
+			}
 		}
 		pause = min(2*pause+shared.Pause(), time.Second)
 		select {
@@ -342,37 +354,33 @@ var forwardedHeaders = []string{"Accept", "Content-Type", "Last-Event-Id",
 	mcp.HeaderProtocolVersion, mcp.HeaderSessionID, "Traceparent", "Tracestate"}
 
 // forwardTo passes a request on to a server. done reports that it has answered, or refused is to;
-// otherwise the server has not begun the request, or a call cannot have begun there.
-func (x *httpRequest) forwardTo(owner shared.Replica, session string, out *outgoing) (done bool,
-	refused *refusal) {
+// otherwise begun reports that the server may have begun the request.
+func (x *httpRequest) forwardTo(owner shared.Replica, session string, out *outgoing) (done,
+	begun bool, refused *refusal) {
 	f := x.forwarder
 	sealed, frame, refused := x.seal(owner, session, out)
 	if refused != nil {
-		return true, refused
+		return true, false, refused
 	}
 	ctx, stop := f.replicas.Watch(x.r.Context(), owner.Name)
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(f.ended, cancel)()
-	f.sent.Add(1)
 	res, begun, err := f.client.Send(ctx, owner.URL, frame, sealed, out.body)
 	if err == nil {
 		defer res.Body.Close()
 		defer cancel() // before the body is closed, which would wait for what is being sent
 		if res.StatusCode == http.StatusMisdirectedRequest {
-			return false, nil
+			return false, false, nil
 		}
 	}
 	// A response of another program at this address says nothing of the session.
 	if err != nil || !f.sealer.IsMarked(res, sealed) {
 		if refused := x.interrupted(); refused != nil {
-			return true, refused.forID(out.id)
+			return true, begun, refused.forID(out.id)
 		}
-		if begun {
-			refused = x.claimForwarded(session, out)
-		}
-		return refused != nil, refused
+		return false, begun, nil
 	}
 	if res.StatusCode == http.StatusNotFound {
 		f.routes.Forget(session)
@@ -380,7 +388,7 @@ func (x *httpRequest) forwardTo(owner shared.Replica, session string, out *outgo
 	if err := forwarding.Copy(x.w, x.deadlines, res); err != nil && x.interrupted() == nil {
 		panic(http.ErrAbortHandler) // so that the client does not take it for the end
 	}
-	return true, nil
+	return true, true, nil
 }
 
 // seal returns the frame of a request for a server, plain and sealed.

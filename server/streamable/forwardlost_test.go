@@ -291,13 +291,36 @@ func TestConnectionToTheOwnerBreaks(t *testing.T) {
 			all[0].setDial(once(write))
 			assert.Equal(t, all[1].ping(session), 200)
 		}
+		// Of a batch, only calls may not run again.
+		older := all[0].connect("2025-03-26")
+		forwarded := all[1].handler.Stats().Forwarded
+		for i, last := range []string{`{"jsonrpc":"2.0","id":2,"method":"ping"}`,
+			`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"count"}}`} {
+			all[0].setDial(once(false))
+			w := all[1].bubble.dial()
+			a := w.ask("POST", `[{"jsonrpc":"2.0","id":1,"method":"ping"},`+last+`]`, older+"\n"+onlyJSON)
+			assert.Equal(t, a.StatusCode, []int{200, 409}[i], a.text())
+			w.Close()
+		}
+		assert.Equal(t, all[1].handler.Stats().Forwarded-forwarded, int64(2)) // requests, not attempts
+		runs := all[0].runs.Load()
+		// The patience begins when the owner cannot be reached.
+		var slow atomic.Bool
+		all[0].setDial(func(c net.Conn) (net.Conn, error) {
+			if slow.Swap(true) {
+				return c, nil
+			}
+			time.Sleep(25 * time.Second)
+			return nil, errCut
+		})
+		assert.Equal(t, all[1].ping(session), 200)
 		// One that stands still for a while still has the session.
 		all[0].setDial(func(c net.Conn) (net.Conn, error) {
 			time.Sleep(5 * time.Second)
 			return c, nil
 		})
 		all[1].counts("3", "at 0", session)
-		assert.Equal(t, all[0].runs.Load(), int32(3))
+		assert.Equal(t, all[0].runs.Load(), runs+1)
 	})
 }
 

@@ -117,7 +117,7 @@ type Stats struct {
 func (h *Handler) Stats() Stats {
 	s := Stats{Sessions: int(h.sessionSlots.Used()), Streams: int(h.streamSlots.Used())}
 	if h.forwarder != nil {
-		s.Forwarded = h.forwarder.sent.Load()
+		s.Forwarded = h.forwarder.passedOn.Load()
 	}
 	return s
 }

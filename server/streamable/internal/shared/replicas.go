@@ -20,6 +20,8 @@ const (
 
 	replicaInterval = 3 * time.Second // between two renewals of a lease
 	replicaPause    = 500 * time.Millisecond
+	// watchInterval is how often somebody who waits for a replica looks at its lease.
+	watchInterval = 2 * time.Second
 )
 
 // ErrGone is the cause of the end of what waits for a replica that does not exist any more.
@@ -350,7 +352,7 @@ func (r *Replicas) Watch(ctx context.Context, name string) (watched context.Cont
 
 // watch looks at the lease of a replica until nothing waits for it.
 func (r *Replicas) watch(name string, w *watchedReplica) {
-	tick := time.NewTicker(ReplicaLife / 3)
+	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	for {
 		select {
