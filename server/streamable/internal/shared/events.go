@@ -28,6 +28,7 @@ type Events struct {
 
 	mu     sync.Mutex
 	closed bool
+	endRun context.CancelFunc        // nil: Run has not been called
 	logs   map[string]*sessionEvents // by session
 }
 
@@ -55,8 +56,19 @@ func NewEvents(s *Sessions, maxEvents, maxBytes, all int) *Events {
 
 func (e *Events) log(session string) string { return e.s.Part + "events/" + session }
 
-// Run says that this replica runs, and forgets what has expired, until ctx ends.
+// Run says that this replica runs, and forgets what has expired, until ctx ends or Close is called.
 func (e *Events) Run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return
+	}
+	e.endRun = cancel
+	e.running.Add(1)
+	e.mu.Unlock()
+	defer e.running.Done()
 	tick := time.NewTicker(aliveInterval)
 	defer tick.Stop()
 	for {
@@ -87,6 +99,9 @@ func (e *Events) forgetExpired() {
 func (e *Events) Close(patience time.Duration) {
 	e.mu.Lock()
 	e.closed = true
+	if e.endRun != nil {
+		e.endRun() // before it says last that this replica runs
+	}
 	e.mu.Unlock()
 	defer time.AfterFunc(patience, e.cancel).Stop()
 	e.running.Wait()

@@ -209,6 +209,38 @@ func TestEventsWithoutStore(t *testing.T) {
 	})
 }
 
+// Of a replica that is closed, the last word is that it has ended.
+func TestClosedReplicaIsLost(t *testing.T) {
+	for _, at := range []time.Duration{0, aliveInterval - 50*time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSessions(&slowPuts{Memory: new(store.Memory)})
+			e := NewEvents(s, 10, 4000, 10_000)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go e.Run(ctx)
+			time.Sleep(aliveInterval + at)
+			e.Close(time.Second)
+			time.Sleep(2 * aliveInterval)
+			lost, err := new(watch).lost(ctx, s, e.replica)
+			assert.NilError(t, err)
+			assert.Assert(t, lost)
+			e.Run(ctx)
+			lost, err = new(watch).lost(ctx, s, e.replica)
+			assert.NilError(t, err)
+			assert.Assert(t, lost)
+		})
+	}
+}
+
+// slowPuts is a store that takes its time for what it puts, also when nobody waits for it.
+type slowPuts struct{ *store.Memory }
+
+func (s *slowPuts) Put(ctx context.Context, key string, value []byte, when store.Condition,
+	ttl time.Duration) (bool, error) {
+	time.Sleep(100 * time.Millisecond)
+	return s.Memory.Put(context.WithoutCancel(ctx), key, value, when, ttl)
+}
+
 // A stream that is silent for longer than the log has anything is still found.
 func TestSilentStreamIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
