@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -93,6 +95,15 @@ func (f *Forward) Check() error {
 		u.User != nil || strings.Trim(u.Path, "/") != "" || strings.ContainsAny(f.URL, "?#") {
 		return errors.New("streamable: the URL at which other servers reach this one must be one of " +
 			"http or https with a host and nothing after it, such as http://10.0.0.5:8081")
+	}
+	host := u.Hostname()
+	if strings.Contains(host, ":") && !strings.HasPrefix(u.Host, "[") {
+		return errors.New("streamable: in the URL at which other servers reach this one, an address of " +
+			"IPv6 must be in brackets, such as http://[fd00::5]:8081")
+	}
+	if address, err := netip.ParseAddr(host); err == nil && address.Unmap().IsUnspecified() {
+		return fmt.Errorf("streamable: %s is where this server listens, and not an address at which "+
+			"other servers reach it; name that of this machine, such as http://10.0.0.5:8081", host)
 	}
 	return nil
 }

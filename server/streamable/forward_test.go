@@ -395,7 +395,8 @@ func TestForwardURLs(t *testing.T) {
 		"http://10.0.0.5:8081": true, "https://a.example/": true, "http://[::1]:80": true,
 		"": false, "10.0.0.5:8081": false, "ftp://a": false, "http://": false, "http://:80": false,
 		"http://a/mcp": false, "http://u:p@a": false, "http://a?x": false, "http://a#": false,
-		"http://a b": false,
+		"http://a b": false, "http://0.0.0.0:80": false, "http://[::]:80": false,
+		"http://[::ffff:0.0.0.0]:80": false, "http://fd00::5:8081": false, "http://fd00::5": false,
 	} {
 		err := (&streamable.Forward{URL: url}).Check()
 		assert.Equal(t, err == nil, want, "%s: %v", url, err)
