@@ -24,7 +24,8 @@ import (
 // A cutStore is the connection of one replica to a store, which can be cut.
 type cutStore struct {
 	store.Store
-	cut atomic.Bool
+	cut  atomic.Bool
+	slow atomic.Bool // it takes 3 seconds to put something
 }
 
 var errCut = errors.New("cut")
@@ -40,6 +41,9 @@ func (s *cutStore) Put(ctx context.Context, key string, value []byte, when store
 	ttl time.Duration) (bool, error) {
 	if s.cut.Load() {
 		return false, errCut
+	}
+	if s.slow.Load() {
+		time.Sleep(3 * time.Second)
 	}
 	return s.Store.Put(ctx, key, value, when, ttl)
 }
@@ -321,6 +325,26 @@ func TestConnectionToTheOwnerBreaks(t *testing.T) {
 		})
 		all[1].counts("3", "at 0", session)
 		assert.Equal(t, all[0].runs.Load(), runs+1)
+	})
+}
+
+// A call that is sent again when its connection has broken runs, although its owner is still about
+// to claim the first copy.
+func TestCallOvertakesItself(t *testing.T) {
+	inBubbleOfReplicas(t, 2, func(t *testing.T, all []*lostReplica) {
+		session := all[0].connect("2025-06-18")
+		all[0].store.slow.Store(true)
+		called := make(chan string, 1)
+		go func() {
+			status, text := all[1].call("1", "count", session)
+			called <- fmt.Sprint(status, " ", text)
+		}()
+		time.Sleep(time.Second)
+		all[0].setDial(nil) // which breaks the connection
+		got := <-called
+		assert.Assert(t, strings.HasPrefix(got, "200 "), got)
+		assert.Equal(t, all[0].runs.Load(), int32(1))
+		all[0].store.slow.Store(false)
 	})
 }
 
