@@ -36,11 +36,13 @@ import (
 //
 // A request that is passed on has a header that says who sends it, sealed with the secret of the
 // store for the server that is meant, and is accepted once. The addresses are sealed, too. The
-// credentials of the client are not passed on, unless Values returns them.
+// credentials of the client are not passed on, unless Values returns them. Nor is their end, see
+// [Caller].Credentials: a request ends with them at the server that it has reached, but a session
+// only with those of a request that reached its owner itself, and opened it or was the first there.
 type Forward struct {
 	// URL is the address at which the other servers reach this one, of http or https, without a
-	// path, such as http://10.0.0.5:8081. What they send is not encrypted with http. An invalid one
-	// is logged, and sessions have no owners then.
+	// path, such as http://10.0.0.5:8081; an address of IPv6 is in brackets. What they send is not
+	// encrypted with http. An invalid one is logged, and sessions have no owners then.
 	URL string
 	// Values returns what the context of Authorize has for handlers, and WithValues adds it to a
 	// context on another server, so that they know the same of the caller. nil: they know only the

@@ -86,13 +86,14 @@ type Options struct {
 	// client may answer a request of the server, cancel its own, resume the stream of one, say that
 	// its roots have changed, and end its session on any server, and hears of changes of lists and
 	// resources of all. Requests run where they arrive. If the server that runs one ends without an
-	// answer, a client that has resumed its stream gets an error. A call of
-	// a tool is refused with 409, and not begun, if one with its id was begun in the session in the
-	// last minutes, on whatever server, unless the store has lost that. If the store cannot be
-	// used, requests of sessions are refused with 503 and Retry-After, and the sessions go on. So
-	// are those of unknown sessions in the first minute of an empty store, in which other servers
-	// may put theirs back. Modern clients notice nothing. A session ends with the credentials of
-	// the request that opened it or first used it on a server.
+	// answer, a client that has resumed its stream gets an error. A call of a tool is refused with
+	// 409, and not begun, if one with its id was begun in the session in the last minutes, on
+	// whatever server, unless the store has lost that. If the store cannot be used, requests of
+	// sessions are refused with 503 and Retry-After, and the sessions go on. So are those of
+	// unknown sessions in the first minute of an empty store, in which other servers may put theirs
+	// back, unless sessions have owners and the store was away for more than 8 seconds. Modern
+	// clients notice nothing. A session ends with the credentials of the request that opened it or
+	// first used it on a server; with Forward, on the server that owns it.
 	//
 	// It also keeps the tasks of clients of both eras, unless [server.TaskOptions].Store is set. A
 	// task is in the store before its client hears of it. Any server reports it, passes answers and
