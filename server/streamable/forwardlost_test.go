@@ -302,7 +302,8 @@ func TestConnectionToTheOwnerBreaks(t *testing.T) {
 			`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"count"}}`} {
 			all[0].setDial(once(false))
 			w := all[1].bubble.dial()
-			a := w.ask("POST", `[{"jsonrpc":"2.0","id":1,"method":"ping"},`+last+`]`, older+"\n"+onlyJSON)
+			a := w.ask("POST", `[{"jsonrpc":"2.0","id":1,"method":"ping"},`+last+`]`,
+				older+"\n"+onlyJSON)
 			assert.Equal(t, a.StatusCode, []int{200, 409}[i], a.text())
 			w.Close()
 		}

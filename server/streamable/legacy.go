@@ -121,8 +121,9 @@ func (x *httpRequest) serveRequest(s *session, t *slot, b *buffer.Buffer, m *rpc
 	return x.runInSession(s, t, m.ID, accepts,
 		func(ctx *requestContext, st *stream) (func() response, *refusal) {
 			if refused := s.begin(x.r.Context(), m.ID, m.Method, ctx.cancel); refused != nil {
-				if refused.status == http.StatusBadRequest && x.forwarded != nil && x.forwarded.Claimed {
-					// its first copy, which came on a connection that broke, will be refused in a moment
+				if refused.status == http.StatusBadRequest && x.forwarded != nil &&
+					x.forwarded.Claimed {
+					// its first copy, whose connection broke, will be refused in a moment
 					refused = misdirectedRefusal()
 				}
 				return nil, refused

@@ -291,8 +291,8 @@ func TestStreamOfALostSession(t *testing.T) {
 		answered.Lose()
 		time.Sleep(time.Minute)
 		events, err := r.Next(ctx)
-		for got := events; err == nil && len(got) > 0 && !r.Ended(); events = append(events, got...) {
-			got, err = r.Next(ctx)
+		if err == nil {
+			_, err = r.Next(ctx)
 		}
 		assert.ErrorIs(t, err, ErrLost)
 		assert.Equal(t, len(events), 1)

@@ -32,8 +32,8 @@ func (h *Health) note(err error) {
 	if h == nil {
 		return
 	}
-	for _, about := range []error{ErrEmptied, ErrGone, store.ErrTooLarge, errContended, errLeaseLost,
-		errTask} {
+	for _, about := range []error{ErrEmptied, ErrGone, store.ErrTooLarge, errContended,
+		errLeaseLost, errTask} {
 		if errors.Is(err, about) {
 			return
 		}
