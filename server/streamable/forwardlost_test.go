@@ -307,7 +307,8 @@ func TestConnectionToTheOwnerBreaks(t *testing.T) {
 			assert.Equal(t, a.StatusCode, []int{200, 409}[i], a.text())
 			w.Close()
 		}
-		assert.Equal(t, all[1].handler.Stats().Forwarded-forwarded, int64(2)) // requests, not attempts
+		// requests, not attempts
+		assert.Equal(t, all[1].handler.Stats().Forwarded-forwarded, int64(2))
 		runs := all[0].runs.Load()
 		// The patience begins when the owner cannot be reached.
 		var slow atomic.Bool
