@@ -51,12 +51,22 @@ func (h *Handler) followStore(ctx context.Context) {
 	})
 }
 
-// refreshSoon is refreshNoticed, which is tried again: a client that only listens makes no request
-// that would do it. A store that fails for longer breaks the connection, after which all sessions
-// are looked at.
+// refreshSoon is refreshNoticed, which is tried again.
 func (s *session) refreshSoon(ctx context.Context) {
+	s.soon(ctx, func() error { return s.inTime(ctx, s.refreshNoticed) })
+}
+
+// tellChangedSoon is tellChanged outside of a request, which is tried again.
+func (s *session) tellChangedSoon() {
+	s.soon(s.ctx, func() error { return s.tellChanged(s.values) })
+}
+
+// soon calls f until it succeeds, a few times: a client that only listens makes no request that
+// would do the same. A store that fails for longer breaks the connections, after which all sessions
+// are looked at.
+func (s *session) soon(ctx context.Context, f func() error) {
 	for range 5 {
-		if s.inTime(ctx, s.refreshNoticed) == nil {
+		if f() == nil {
 			return
 		}
 		select {

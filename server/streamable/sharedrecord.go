@@ -127,8 +127,9 @@ func (s *session) change(ctx context.Context, method string,
 		saved, err := s.h.shared.Save(ctx, s.id, &r, state)
 		if saved {
 			s.setRecord(r)
-			// a replica that does not hear of it learns it with the next request
-			_ = s.h.shared.Tell(ctx, shared.Notice{Session: s.id, Changed: true})
+			if s.tellChanged(ctx) != nil {
+				s.inBackground(s.tellChangedSoon)
+			}
 			return result, nil
 		}
 		var gone bool
@@ -144,10 +145,17 @@ func (s *session) change(ctx context.Context, method string,
 			}
 			r.Version = -1 // the copy may differ from it
 			s.setRecord(r)
+			// The store may have saved it: then the client, which tries again, changes nothing.
+			s.inBackground(s.tellChangedSoon)
 			return nil, errStore
 		}
 	}
 	return nil, errContended
+}
+
+// tellChanged tells the other replicas that the record has changed.
+func (s *session) tellChanged(ctx context.Context) error {
+	return s.h.shared.Tell(ctx, shared.Notice{Session: s.id, Changed: true})
 }
 
 // saveChanges notes in the record that the client knows of the changes up to one, so that a replica

@@ -235,7 +235,7 @@ func (s *session) closeShared(cause error) {
 		s.h.o.Logger.Warn("a session has not ended in the store, where it expires", "error", err)
 		return
 	}
-	_ = s.h.shared.Tell(ctx, shared.Notice{Session: s.id, Changed: true})
+	_ = s.tellChanged(ctx)
 }
 
 // endShared ends a session everywhere.
@@ -244,7 +244,7 @@ func (x *httpRequest) endShared(s *session) *refusal {
 	if err := x.shared.End(ctx, s.id, 0); err != nil {
 		return x.storeRefusal(ctx, err)
 	}
-	_ = x.shared.Tell(ctx, shared.Notice{Session: s.id, Changed: true})
+	_ = s.tellChanged(ctx)
 	if x.tasks != nil && s.principal == "" { // else its tasks outlive it
 		owner := s.conn.Session()
 		s.inBackground(func() {
