@@ -170,8 +170,7 @@ func (s *session) saveChanges(ctx context.Context, known int64) error {
 	if r.Version <= 0 || r.Changes >= known {
 		return nil
 	}
-	r.Changes = known
-	saved, err := s.h.shared.Save(ctx, s.id, &r, r.State)
+	saved, err := s.h.shared.SaveChanges(ctx, s.id, &r, known)
 	if saved {
 		s.setRecord(r)
 	}

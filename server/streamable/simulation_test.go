@@ -245,12 +245,6 @@ func (w *world) startEmpty() {
 	w.mu.Lock()
 	w.emptied = append(w.emptied, time.Now())
 	w.forgive(true)
-	for _, u := range w.clients {
-		// What was changed just before, other replicas may not know, which put back what they know.
-		if time.Since(u.began) < 5*time.Second {
-			u.id, u.began = "", time.Time{}
-		}
-	}
 	w.mu.Unlock()
 	behind := time.Duration(w.random.IntN(3)) * 20 * time.Second
 	w.t.Logf("%s: its clock is %v behind", clock(time.Now()), behind)

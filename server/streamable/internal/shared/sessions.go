@@ -79,6 +79,9 @@ type Record struct {
 	Owner   string `json:"owner,omitempty"` // the name of the [Replica] that owns it
 	// Roots counts how often the client has said that its roots have changed.
 	Roots int64 `json:"roots,omitempty"`
+	// Saved counts how often Save has changed the record, whatever the store has lost since: of two
+	// copies of a session, the one with more is newer.
+	Saved int64 `json:"saved,omitempty"`
 
 	Version int64  `json:"-"` // 0: there is no such session
 	Epoch   string `json:"-"` // of the store when the record was last seen in it
@@ -144,33 +147,67 @@ func (s *Sessions) Use(ctx context.Context, id string, r *Record) (current bool,
 }
 
 // Find reads the record of a session, whose version is 0 if there is none. If the store has lost it
-// since known was seen, Find puts known back; nil means that nothing is known.
+// since known was seen, or another replica has put back an older one, Find puts known back; nil
+// means that nothing is known.
 func (s *Sessions) Find(ctx context.Context, id string, known *Record) (r Record, err error) {
 	ctx, end := s.use(ctx)
 	defer func() { end(err) }()
-	epoch, err := s.lookAtEpoch(ctx)
-	if err != nil {
-		return r, err
+	if known == nil {
+		known = new(Record)
 	}
-	l, err := s.Store.Holder(ctx, s.Part+"session/"+id)
-	switch {
-	case err != nil:
-		return r, err
-	case l.Data != nil:
-		return r, s.read(l, &r, epoch)
-	case l.Fence != 0: // it has ended
-		return r, nil
+	for {
+		epoch, err := s.lookAtEpoch(ctx)
+		if err != nil {
+			return Record{}, err
+		}
+		l, err := s.Store.Holder(ctx, s.Part+"session/"+id)
+		switch {
+		case err != nil:
+			return Record{}, err
+		case l.Data != nil:
+			if err := s.read(l, &r, epoch); err != nil || r.Saved >= known.Saved {
+				return r, err
+			}
+			if replaced, err := s.putNewer(ctx, id, &r, known); replaced || err != nil {
+				return r, err
+			}
+			continue
+		case l.Fence != 0: // it has ended
+			return Record{}, nil
+		}
+		// It is looked at before and after, because the store may have lost the record meanwhile.
+		if epoch, err = s.lookAtEpoch(ctx); err != nil {
+			return Record{}, err
+		}
+		if known.Version == 0 || known.Epoch == epoch {
+			return Record{}, s.checkAge(ctx)
+		}
+		r = *known
+		r.Changes = beforeLoss
+		if err := s.Open(ctx, id, &r); err != nil || r.Saved >= known.Saved {
+			return r, err
+		}
 	}
-	// It is looked at before and after, because the store may have lost the record meanwhile.
-	if epoch, err = s.lookAtEpoch(ctx); err != nil {
-		return r, err
+}
+
+// beforeLoss is the number of no change, and before those of all: who asks for the changes after it
+// is told that some are missing, as those are that the store has lost.
+const beforeLoss = 1
+
+// putNewer puts known in the place of an older record, and reports whether it did: not if r is no
+// longer what the store has. If the client has changed both since they were the same, the changes
+// of the older one are lost.
+func (s *Sessions) putNewer(ctx context.Context, id string, r, known *Record) (bool, error) {
+	newer := *known
+	// What the older one says of the client is true, whoever has heard it.
+	newer.Changes, newer.Roots = r.Changes, max(r.Roots, known.Roots)
+	newer.Epoch = r.Epoch
+	replaced, err := s.replace(ctx, id, r, &newer)
+	if replaced {
+		// a replica that does not hear of it learns it with the next request
+		_ = s.tell(ctx, Notice{Session: id, Changed: true})
 	}
-	if known != nil && known.Version != 0 && known.Epoch != epoch {
-		again := *known
-		err := s.Open(ctx, id, &again)
-		return again, err
-	}
-	return r, s.checkAge(ctx)
+	return replaced, err
 }
 
 // grace is how long other replicas may take to put back what the store has lost.
@@ -206,16 +243,34 @@ func (s *Sessions) Save(ctx context.Context, id string, r *Record, state []byte)
 	defer func() { end(err) }()
 	changed := *r
 	changed.State = state
-	text, err := json.Marshal(changed)
+	changed.Saved++
+	return s.replace(ctx, id, r, &changed)
+}
+
+// SaveChanges notes in the record, if r is still what the store has, that the client knows of the
+// changes up to one. This does not make the record newer than another one.
+func (s *Sessions) SaveChanges(ctx context.Context, id string, r *Record, known int64) (saved bool,
+	err error) {
+	ctx, end := s.use(ctx)
+	defer func() { end(err) }()
+	changed := *r
+	changed.Changes = known
+	return s.replace(ctx, id, r, &changed)
+}
+
+// replace replaces r by another record, if r is still what the store has.
+func (s *Sessions) replace(ctx context.Context, id string, r, by *Record) (replaced bool,
+	err error) {
+	text, err := json.Marshal(by)
 	if err != nil {
 		return false, err
 	}
-	l, saved, err := s.Store.Replace(ctx, s.Part+"session/"+id, r.Version, text, s.life())
-	if saved {
-		changed.Version = l.Fence
-		*r = changed
+	l, replaced, err := s.Store.Replace(ctx, s.Part+"session/"+id, r.Version, text, s.life())
+	if replaced {
+		*r = *by
+		r.Version = l.Fence
 	}
-	return saved, err
+	return replaced, err
 }
 
 // End ends a session everywhere, if nobody has used it for a time; 0: in any case.

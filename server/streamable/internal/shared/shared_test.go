@@ -2,6 +2,7 @@ package shared
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -115,6 +116,137 @@ func TestEmptiedStore(t *testing.T) {
 		time.Sleep(two.grace())
 		found, err := two.Find(ctx, "a", nil)
 		assert.Assert(t, found.Version == 0 && err == nil)
+	})
+}
+
+// Of the copies of a session that the store has lost, the newest stays, whoever puts back his first.
+// So it does if the store has an older record, as one that loses what it was told last. Who may
+// have a copy of the older record is told.
+func TestNewestCopyIsPutBack(t *testing.T) {
+	for _, c := range []struct {
+		has  string // what the store has after the loss: nothing, or the state
+		use  string // the states of the copies that are used, one after the other
+		want string
+		told int32
+	}{
+		{"", "012", "2", 2},
+		{"", "210", "2", 0},
+		{"", "102", "2", 1},
+		{"", "0", "0", 0},
+		{"", "01", "1", 1},
+		{"", "0002", "2", 1},
+		{"0", "2", "2", 1},
+		{"1", "021", "2", 1},
+		{"2", "01", "2", 0},
+	} {
+		t.Run(c.has+" "+c.use, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, s := t.Context(), newSessions(new(store.Memory))
+				r := Record{Principal: "ada", State: []byte(`0`), Changes: 1000}
+				assert.NilError(t, s.Open(ctx, "a", &r))
+				copies := map[string]Record{"0": r}
+				for _, state := range []string{"1", "2"} {
+					r.Owner, r.Roots = "owner "+state, r.Roots+1
+					saved, err := s.Save(ctx, "a", &r, []byte(state))
+					assert.Assert(t, saved && err == nil)
+					copies[state] = r
+				}
+
+				s.Store = new(store.Memory)
+				before, ok := copies[c.has]
+				if ok {
+					text, err := json.Marshal(before)
+					assert.NilError(t, err)
+					_, err = s.Store.Put(ctx, epoch, []byte(before.Epoch), store.Always, 0)
+					assert.NilError(t, err)
+					_, _, err = s.Store.Acquire(ctx, "session/a", text, time.Hour)
+					assert.NilError(t, err)
+				}
+				var told atomic.Int32
+				go s.Follow(ctx, func(n *Notice) {
+					if n != nil && n.Changed && n.Session == "a" {
+						told.Add(1)
+					}
+				})
+				synctest.Wait()
+				for _, state := range strings.Split(c.use, "") {
+					known := copies[state]
+					found, err := s.Find(ctx, "a", &known)
+					assert.NilError(t, err)
+					assert.Assert(t, found.Saved >= known.Saved)
+					current, err := s.Use(ctx, "a", &found)
+					assert.Assert(t, current && err == nil)
+					// What its client has heard makes a copy no newer than those of others.
+					saved, err := s.SaveChanges(ctx, "a", &found, found.Changes+1)
+					assert.Assert(t, saved && err == nil)
+				}
+				got, err := s.Find(ctx, "a", nil)
+				assert.NilError(t, err)
+				want := copies[c.want]
+				// The changes are those that clients have heard of since then.
+				want.Changes = int64(beforeLoss + len(c.use))
+				if ok {
+					want.Changes = before.Changes + int64(len(c.use))
+				}
+				want.Version, want.Epoch = got.Version, got.Epoch
+				assert.DeepEqual(t, got, want)
+				synctest.Wait()
+				assert.Equal(t, told.Load(), c.told)
+			})
+		})
+	}
+}
+
+// A slowStore lets another replica put back a session between two of its own operations.
+type slowStore struct {
+	store.Store
+	acquire, replace func()
+}
+
+func (s *slowStore) Acquire(ctx context.Context, key string, data []byte, ttl time.Duration) (
+	store.Lease, bool, error) {
+	s.acquire()
+	return s.Store.Acquire(ctx, key, data, ttl)
+}
+
+func (s *slowStore) Replace(ctx context.Context, key string, fence int64, data []byte,
+	ttl time.Duration) (store.Lease, bool, error) {
+	s.replace()
+	return s.Store.Replace(ctx, key, fence, data, ttl)
+}
+
+// The newest copy stays also if others are faster, more than once.
+func TestNewestCopyIsPutBackLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, other := t.Context(), newSessions(new(store.Memory))
+		r := Record{State: []byte(`0`)}
+		assert.NilError(t, other.Open(ctx, "a", &r))
+		old := r
+		for range 5 {
+			saved, err := other.Save(ctx, "a", &r, []byte(`5`))
+			assert.Assert(t, saved && err == nil)
+		}
+		other.Store = new(store.Memory)
+		changes := 0
+		s := newSessions(&slowStore{other.Store,
+			func() {
+				found, err := other.Find(ctx, "a", &old)
+				assert.Check(t, err)
+				old = found
+			},
+			func() {
+				if changes++; changes <= 3 {
+					saved, err := other.Save(ctx, "a", &old, []byte(fmt.Sprint(changes)))
+					assert.Check(t, saved && err == nil)
+				}
+			}})
+		found, err := s.Find(ctx, "a", &r)
+		assert.NilError(t, err)
+		assert.Equal(t, string(found.State), "5")
+		assert.Equal(t, changes, 4)
+		found, err = other.Find(ctx, "a", &old)
+		assert.NilError(t, err)
+		assert.Equal(t, string(found.State), "5")
 	})
 }
 
