@@ -3,6 +3,7 @@ package streamable_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -168,6 +169,85 @@ func TestInitializedIsKept(t *testing.T) {
 		b.changeTools("new")
 		events.until("tools/list_changed")
 	})
+}
+
+// A lossyStore does what it is asked, but a few times says something else.
+type lossyStore struct {
+	store.Store
+	replaced, published, renewed atomic.Int32 // so many times from now on
+}
+
+func (s *lossyStore) Replace(ctx context.Context, key string, fence int64, data []byte,
+	ttl time.Duration) (store.Lease, bool, error) {
+	l, replaced, err := s.Store.Replace(ctx, key, fence, data, ttl)
+	if s.replaced.Add(-1) >= 0 {
+		return store.Lease{}, false, redis.ErrUnknown
+	}
+	return l, replaced, err
+}
+
+func (s *lossyStore) Publish(ctx context.Context, channel string, message []byte) error {
+	if s.published.Add(-1) >= 0 {
+		return redis.ErrUnavailable
+	}
+	return s.Store.Publish(ctx, channel, message)
+}
+
+func (s *lossyStore) Renew(ctx context.Context, key string, fence int64, ttl time.Duration) (bool,
+	error) {
+	if s.renewed.Add(-1) >= 0 {
+		return false, redis.ErrUnavailable
+	}
+	return s.Store.Renew(ctx, key, fence, ttl)
+}
+
+// A replica with the stream of a client learns soon what the client has told another one, though
+// the store fails now and then for one of them. It would not hear of it from the client.
+func TestListenersLearnOfTheirSession(t *testing.T) {
+	for _, c := range []struct {
+		name                         string
+		replaced, published, renewed int32
+		status                       int
+	}{
+		{"nothing fails", 0, 0, 0, 202},
+		{"the answer of the store is lost", 1, 0, 0, 503},
+		{"so is the notice", 1, 3, 0, 503},
+		{"only the notice fails", 0, 3, 0, 202},
+		{"the listener cannot look", 0, 0, 4, 202},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			memory := new(store.Memory)
+			told, listens := &lossyStore{Store: memory}, &lossyStore{Store: memory}
+			o := streamable.Options{Store: streamable.StoreOf(told)}
+			inBubble(t, o, func(t *testing.T, one *bubble) {
+				o.Store = streamable.StoreOf(listens)
+				two, end := openBubble(t, new(http.Server), o)
+				defer end()
+				w, stream := one.dial(), two.dial()
+				defer w.Close()
+				defer stream.Close()
+				opened := w.ask("POST", strings.Replace(initialize, "REVISION", "2025-06-18", 1), "")
+				_ = opened.text()
+				session := header("Mcp-Session-Id: " + opened.Header.Get("Mcp-Session-Id"))
+				events := stream.ask("GET", "", session).isStream()
+				synctest.Wait()
+				told.replaced.Store(c.replaced)
+				told.published.Store(c.published)
+				listens.renewed.Store(c.renewed)
+				const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+				for _, want := range []int{c.status, 202} { // it says so again
+					a := w.ask("POST", initialized, session)
+					_ = a.text()
+					assert.Equal(t, a.StatusCode, want)
+				}
+				time.Sleep(5 * time.Second)
+				at := time.Now()
+				two.changeTools("new")
+				events.until("tools/list_changed")
+				assert.Assert(t, time.Since(at) < time.Second)
+			})
+		})
+	}
 }
 
 // An initialize that is refused leaves nothing in the store, and one that the store refuses no
