@@ -110,8 +110,9 @@ func (i Integration) SessionState(c *Conn) ([]byte, error) {
 }
 
 // SetSessionState gives a shared connection a state that [Integration.SessionState] has returned on
-// another server, in place of an earlier one. ctx is that of the request which needs it. It fails
-// if there is no room for the state, and for one that cannot be read.
+// another server, in place of an earlier one. ctx is that of the request which needs it. A client
+// that is initialized now, and was not in the earlier state, is told that all lists may have
+// changed. It fails if there is no room for the state, and for one that cannot be read.
 func (i Integration) SetSessionState(ctx context.Context, c *Conn, state []byte) error {
 	var want sessionState
 	if err := json.Unmarshal(state, &want); err != nil {
@@ -121,6 +122,7 @@ func (i Integration) SetSessionState(ctx context.Context, c *Conn, state []byte)
 	if !ok || mcp.EraOf(want.Revision) != mcp.Legacy {
 		return sealed.ErrSession
 	}
+	again := c.legacy.Load() != nil
 	r := &request{Context: ctx, conn: c}
 	if err := c.agree(r.quotaOwner(), &era.Era{Revision: want.Revision,
 		StructuredContent: features.StructuredOutput, Capabilities: want.Capabilities,
@@ -135,6 +137,9 @@ func (i Integration) SetSessionState(ctx context.Context, c *Conn, state []byte)
 	}
 	if want.Initialized && !c.initialized.Load() {
 		initialized(c, nil)
+		if again {
+			i.Announce(c, "", "") // of what has changed since then, it was not told here
+		}
 	}
 	if want.LogLevel != c.LogLevel() {
 		c.logLevel.Store(want.LogLevel)

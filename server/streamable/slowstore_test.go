@@ -250,6 +250,34 @@ func TestListenersLearnOfTheirSession(t *testing.T) {
 	}
 }
 
+// A client that was initialized elsewhere is told of what has changed since then at a replica that
+// could not learn it.
+func TestLateListenersAreTold(t *testing.T) {
+	memory := new(store.Memory)
+	o := streamable.Options{Store: streamable.StoreOf(memory)}
+	inBubble(t, o, func(t *testing.T, one *bubble) {
+		late := &lossyStore{Store: memory}
+		o.Store = streamable.StoreOf(late)
+		two, end := openBubble(t, new(http.Server), o)
+		defer end()
+		w, stream := one.dial(), two.dial()
+		defer w.Close()
+		opened := w.ask("POST", strings.Replace(initialize, "REVISION", "2025-06-18", 1), "")
+		_ = opened.text()
+		session := header("Mcp-Session-Id: " + opened.Header.Get("Mcp-Session-Id"))
+		events := stream.ask("GET", "", session).isStream()
+		late.renewed.Store(1000)
+		assert.Equal(t, w.ask("POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+			session).StatusCode, 202)
+		time.Sleep(5 * time.Second)
+		two.changeTools("new")
+		time.Sleep(5 * time.Second)
+		late.renewed.Store(0)
+		defer time.AfterFunc(5*time.Minute, func() { stream.Close() }).Stop()
+		events.until("tools/list_changed")
+	})
+}
+
 // An initialize that is refused leaves nothing in the store, and one that the store refuses no
 // session here.
 func TestRefusedSessionsAreNotStored(t *testing.T) {
