@@ -119,7 +119,7 @@ func TestEmptiedStore(t *testing.T) {
 	})
 }
 
-// Of the copies of a session that the store has lost, the newest stays, whoever puts back his first.
+// Of the copies of a session that the store has lost, the newest stays, whoever is first.
 // So it does if the store has an older record, as one that loses what it was told last. Who may
 // have a copy of the older record is told.
 func TestNewestCopyIsPutBack(t *testing.T) {
