@@ -383,7 +383,7 @@ func (w *world) run() {
 		r.handler.Close()
 	}
 	w.users.Wait()
-	w.store.Wait()
+	w.store.Close()
 	w.checkCalls()
 	w.checkAnswers()
 }

@@ -31,8 +31,17 @@ type Server struct {
 	operations sync.WaitGroup
 }
 
-// Wait waits for operations whose callers have left. Whatever hangs must have been healed.
-func (s *Server) Wait() { s.operations.Wait() }
+// Close lets everything pass, and waits for operations whose callers have left.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.state = up
+	for _, l := range s.links {
+		l.state = up
+	}
+	s.wake()
+	s.mu.Unlock()
+	s.operations.Wait()
+}
 
 // Faults are what a server does to each operation.
 type Faults struct {

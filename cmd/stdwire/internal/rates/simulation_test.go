@@ -139,7 +139,7 @@ func simulateGateways(t *testing.T, seed uint64) {
 	lives[len(lives)-1].to = calm.to
 	cancel()
 	callers.Wait()
-	server.Wait()
+	server.Close()
 
 	whole := func(d time.Duration) float64 { return simulatedBurst + simulatedRate*d.Seconds() }
 	for _, who := range []string{"ann", "bob"} {
