@@ -40,6 +40,9 @@ func TestServeDiscover(t *testing.T) {
 			"x", "", ""},
 		{[]string{"call", "call_tool_read", "name=hand__echo", `arguments:={"text":"x"}`}, 5, "", "",
 			"call it with call_tool_destructive"},
+		// by its name, though no list has it
+		{[]string{"call", "hand__echo", "text=x"}, 0, "x", "", ""},
+		{[]string{"call", "hand__nothing"}, 5, "", "", "Unknown tool"},
 	} {
 		got := run(t, append(tt.args, "--url", url)...)
 		assert.Equal(t, got.code, tt.code, "%v: %s", tt.args, got.stderr)

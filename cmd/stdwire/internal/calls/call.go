@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"log/slog"
 	"slices"
 	"strings"
@@ -202,7 +203,7 @@ func (c *Call) run(ctx context.Context, std *term.Streams) (err error) {
 		if c.Target.Servers { // which the list waits for
 			started = c.Target.ShowStart(std)
 		}
-		tool, err := target.FindTool(c.Target.Configured.Tools(cl, ctx), c.Tool)
+		tool, err := c.find(c.Target.Configured.Tools(cl, ctx))
 		started()
 		if err != nil {
 			return c.explainMissing(ctx, std, cl, err)
@@ -224,6 +225,25 @@ func (c *Call) run(ctx context.Context, std *term.Streams) (err error) {
 		v := &output.Printer{Std: std, Format: c.output, Save: saver}
 		return v.ToolResult(c.Tool, result)
 	})
+}
+
+// find returns the tool. A gateway that shows a tool that finds others need not list it: only the
+// gateway can say then whether it has the tool, and check the arguments.
+func (c *Call) find(all iter.Seq2[*mcp.Tool, error]) (*mcp.Tool, error) {
+	const finds = "find_tool"
+	searches := false
+	tool, err := target.FindTool(func(yield func(*mcp.Tool, error) bool) {
+		for tool, err := range all {
+			searches = searches || err == nil && tool.Name == finds
+			if !yield(tool, err) {
+				return
+			}
+		}
+	}, c.Tool)
+	if f, ok := errors.AsType[*command.Failure](err); ok && f.Code == "not_found" && searches {
+		return &mcp.Tool{Name: c.Tool, InputSchema: json.RawMessage(`{"type":"object"}`)}, nil
+	}
+	return tool, err
 }
 
 // explainMissing returns the failure for a tool that the server does not have. The hint says
