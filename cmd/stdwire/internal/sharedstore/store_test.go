@@ -43,7 +43,7 @@ func (b *syncBuffer) String() string {
 func parsed(t *testing.T, arguments ...string) (*Flags, error) {
 	f := new(Flags)
 	for i := 0; i < len(arguments); i += 2 {
-		for _, flag := range f.Flags() {
+		for _, flag := range append(f.Flags(), f.ForwardFlags()...) {
 			if flag.Name == arguments[i] {
 				if err := flag.Set(arguments[i+1]); err != nil {
 					return f, err
