@@ -34,8 +34,8 @@ var storeUses = []struct {
 	{"legacy call", 2, func(c *client, n int) {
 		_ = c.call(strconv.Itoa(n), "echo", "x", "-Accept\nAccept: application/json").text()
 	}},
-	// The call, its question, the answer at this replica, that the question is forgotten, and the two
-	// events of its stream, for which nothing waits.
+	// The call, its question, the answer at this replica, that the question is forgotten, and the
+	// two events of its stream, for which nothing waits.
 	{"legacy question", 7, func(c *client, n int) { answerAt(c, c, n) }},
 	// A replica looks at its own notices too, and at those that come together once: there are some
 	// more.
