@@ -16,14 +16,14 @@ const origin = new URL(given.url).origin;
 const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, reducedMotion: 'reduce' }); // axe must not see colours half-way
 const page = await context.newPage();
 page.setDefaultTimeout(60_000);
-const seen = { errors: [], elsewhere: [] };
+const seen = { errors: [], elsewhere: [], sandboxes: [] };
 const watch = one => {
   one.on('console', message => { if (message.type() === 'error') seen.errors.push(`${message.text()} ${message.location().url}`); });
   one.on('pageerror', error => seen.errors.push(error.message));
 };
 watch(page);
 context.on('request', request => {
-  if (!/^(blob|data):/.test(request.url()) && new URL(request.url()).origin !== origin) seen.elsewhere.push(request.url());
+  if (!/^(blob|data):/.test(request.url()) && ![origin, ...seen.sandboxes].includes(new URL(request.url()).origin)) seen.elsewhere.push(request.url());
 });
 
 // logged waits until the browser has logged an error that matches.

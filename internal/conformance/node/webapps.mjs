@@ -10,9 +10,10 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
   const button = name => page.getByRole('button', { name, exact: true });
   const log = () => page.locator('.app-log').innerText();
 
-  // sandboxed waits for a frame, and says where it is from. What it fetches there is no surprise.
+  // sandboxed waits for a frame, and says where it is from. What it fetches there, or will, is no surprise.
   async function sandboxed() {
     const url = new URL(await page.locator('iframe.app').getAttribute('src'));
+    seen.sandboxes.push(url.origin);
     seen.elsewhere = seen.elsewhere.filter(one => new URL(one).origin !== url.origin);
     return url;
   }
