@@ -156,14 +156,14 @@
 // With host.PerUser each principal has a process or connection to itself, whatever its sessions,
 // until it is unused for IdleStop or gives way to another one: see Upstream.User. Requests without
 // a principal fail with [ErrNoUser]. The lists of such a server are those of each user's own
-// connection. They are cached until the connection ends or says that one of them has changed, and
-// only the user's clients are told of that.
-// Lists are then private and not to be kept. If the connection cannot be made, the others' items
-// are listed, and the server is one of those whose items are missing. Of the names that other
-// servers have as well, shared ones have precedence, whatever their order. Pins are those of the
-// server: what one user sees first is pinned then, and a definition that differs from its pin is
-// withheld from the user who sees it. Skills of such a server are not offered, and its resources
-// cannot be subscribed to; outside of calls it gets no roots, and its log messages are dropped.
+// connection. They are cached until the connection ends or says that one of them has changed; only
+// clients of that user are told so. Lists are then private and not to be kept. If the connection
+// cannot be made, the items of the other servers are listed, and the server is one of those whose
+// items are missing. Of the names that other servers have as well, shared ones have precedence,
+// whatever their order. Pins are those of the server: what one user sees first is pinned then, and
+// a definition that differs from its pin is withheld from the user who sees it. Skills of such a
+// server are not offered, and its resources cannot be subscribed to; outside of calls it gets no
+// roots, and its log messages are dropped.
 //
 // # Operations
 //

@@ -3,8 +3,8 @@
 //
 // A decision is made at one gateway, which applies it and tells the store when that can be used
 // ([Decisions.Switch], [Decisions.Accept]). The others follow ([Decisions.Follow]), and those that
-// start later. What the store has counts more than the files of a gateway. What it has lost,
-// because it has begun anew or has removed a key, the gateways put back.
+// start later. What the store has counts more than the files of a gateway. If the store comes back
+// empty or has removed a key, the gateways put back what it had.
 package decision
 
 import (

@@ -48,7 +48,8 @@ type link struct {
 	Until   time.Time `json:"until"`
 	Browser string    `json:"browser,omitempty"` // in which somebody has agreed; "": none
 	Attempt string    `json:"attempt,omitempty"` // the last one; "": none
-	// State is that of the attempt; "" if there is none, or it is used.
+	// State is the parameter state of the attempt's authorization request; "" if there is no
+	// attempt, or the browser has come back with it.
 	State string `json:"state,omitempty"`
 	// Response is the query with which the browser has come back; "": it has not.
 	Response string `json:"response,omitempty"`

@@ -23,7 +23,7 @@ import (
 // principal is the caller's.
 type callers struct {
 	tokens       []*tokenfile.Verifier
-	named        *tokenfile.Verifier // of tokens; nil: there is none
+	named        *tokenfile.Verifier // the one of named tokens; nil: there is none
 	resource     *auth.Resource      // accepts access tokens; nil: there are none
 	certificates bool                // every client has one
 	peers        bool                // without tokens: clients are users of this machine
