@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +32,38 @@ func TestCallersGetTheirOwnReplies(t *testing.T) {
 	}
 	callers.Wait()
 	assert.Equal(t, s.count, 1)
+}
+
+// Commands are accepted when it is said that the server has been reached.
+func TestChanged(t *testing.T) {
+	dir, err := os.MkdirTemp("", "redis") // t.TempDir is too long for a socket
+	assert.NilError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	address := filepath.Join(dir, "s")
+	failed, reached := make(chan error, 100), make(chan struct{})
+	var c *Client
+	created := make(chan struct{})
+	c = connectTo(t, Options{Network: "unix", Address: address, Changed: func(err error) {
+		<-created
+		if err != nil {
+			failed <- err
+			return
+		}
+		c.commands.mu.Lock()
+		assert.Check(t, c.commands.down)
+		c.commands.mu.Unlock()
+		close(reached)
+	}})
+	close(created)
+	assert.ErrorContains(t, <-failed, address)
+	_, err = c.Do(within(t), "PING")
+	assert.ErrorIs(t, err, ErrUnavailable)
+	l, err := net.Listen("unix", address)
+	assert.NilError(t, err)
+	startFakeAt(t, l, func(*fakeConn, []string) string { return "+PONG\r\n" })
+	<-reached
+	_, err = c.Do(within(t), "PING")
+	assert.NilError(t, err)
 }
 
 // A caller whose context ends leaves, and the replies of others stay their own.

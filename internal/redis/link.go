@@ -71,7 +71,6 @@ func (l *link) run() {
 	for failures := 0; ; failures++ {
 		c, err := l.o.connect(l.ctx)
 		if err == nil {
-			l.changed(nil)
 			if err = l.serve(c); c.answered {
 				failures, err = 0, nil
 			}
@@ -170,6 +169,7 @@ func (l *link) serve(c *conn) error {
 	l.conn, l.down = c, nil
 	l.queue = append(l.connected(), l.queue...)
 	l.mu.Unlock()
+	l.changed(nil) // commands are accepted now
 	stop := context.AfterFunc(l.ctx, func() { _ = c.Close() })
 	defer stop()
 	written := make(chan struct{})

@@ -37,6 +37,11 @@ const master = "%3\r\n+server\r\n+redis\r\n+mode\r\n+standalone\r\n+role\r\n+mas
 func startFake(t *testing.T, answer func(f *fakeConn, args []string) string) *fakeServer {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
+	return startFakeAt(t, l, answer)
+}
+
+func startFakeAt(t *testing.T, l net.Listener,
+	answer func(f *fakeConn, args []string) string) *fakeServer {
 	s := &fakeServer{Listener: l, hello: master, answer: answer}
 	var running sync.WaitGroup
 	running.Go(func() {

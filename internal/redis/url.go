@@ -29,8 +29,8 @@ type Options struct {
 	Database                           int
 	TLS                                *tls.Config // nil: none. Sentinels have the same
 
-	// Changed, if not nil, is called with nil whenever the server has been reached, and with the
-	// reason whenever an attempt to has failed. Calls do not overlap; they hold up the connection,
+	// Changed, if not nil, is called with nil whenever the server has been reached and commands
+	// are accepted, and with the reason whenever an attempt to has failed. Calls do not overlap; they hold up the connection,
 	// and may not close the client.
 	Changed func(error)
 

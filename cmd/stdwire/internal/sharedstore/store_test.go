@@ -67,10 +67,11 @@ func opened(t *testing.T, slow *bool, arguments ...string) (*Store, *syncBuffer)
 	return s, log
 }
 
-// contains waits until a log has a text.
-func contains(t *testing.T, log *syncBuffer, text string) {
+// contains waits until a log has a text, the number of times if there is one.
+func contains(t *testing.T, log *syncBuffer, text string, times ...int) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !strings.Contains(log.String(), text); {
+	n := append(times, 1)[0]
+	for end := time.Now().Add(time.Minute); strings.Count(log.String(), text) < n; {
 		if time.Now().After(end) {
 			t.Fatalf("no %q in %s", text, log)
 		}
@@ -111,9 +112,7 @@ func TestFollow(t *testing.T) {
 	about = s.About()
 	assert.Assert(t, !about.Reachable && about.Error != "" && about.Affected["rates"] != "", about)
 	server.Restart()
-	for strings.Count(log.String(), "can be reached") < 2 {
-		time.Sleep(5 * time.Millisecond)
-	}
+	contains(t, log, "the store can be reached", 2)
 	assert.Equal(t, strings.Count(log.String(), "noeviction"), 1)
 	assert.Assert(t, !strings.Contains(log.String(), "hidden"))
 }
