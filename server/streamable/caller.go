@@ -110,10 +110,8 @@ func (x *httpRequest) acceptForwarded(sealed string) *refusal {
 	if !x.forwarder.seen.Add(f.From, f.Sequence) {
 		return misdirectedRefusal()
 	}
+	x.setAttempt(f.Attempt)
 	ctx := x.r.Context()
-	if f.Claimed {
-		ctx = context.WithValue(ctx, claimedKey{}, true)
-	}
 	if f.Values != nil && x.forwarder.WithValues != nil {
 		err := contain.Do(func() (err error) {
 			ctx, err = x.forwarder.WithValues(ctx, f.Values)

@@ -170,7 +170,7 @@ type outgoing struct {
 	id      rpc.ID // of a request
 	isCall  bool   // it is begun at most once
 	isBatch bool   // of which a message is a call
-	claimed bool   // this server has claimed it
+	attempt int    // see forwarding.Frame
 	// acquire acquires what the request needs while it is passed on.
 	acquire func() (release func(), refused *refusal)
 }
@@ -230,9 +230,7 @@ func (x *httpRequest) forward(session string, out outgoing) (done bool, refused 
 			return true, refused.forID(out.id)
 		}
 		if owner.Name == "" {
-			if out.claimed {
-				x.r = x.r.WithContext(context.WithValue(x.r.Context(), claimedKey{}, true))
-			}
+			x.setAttempt(out.attempt)
 			return false, nil
 		}
 		if release == nil {
@@ -415,7 +413,7 @@ func (x *httpRequest) seal(owner shared.Replica, session string, out *outgoing) 
 	frame = &forwarding.Frame{From: own.Name, Sequence: f.sequence.Add(1), Fence: owner.Fence,
 		Method: x.r.Method, Path: requestPath(x.r), Session: session, Header: http.Header{},
 		Digest: forwarding.Digest(out.body), Principal: x.principal, Expires: x.expires,
-		Claimed: out.claimed}
+		Attempt: out.attempt}
 	for _, name := range forwardedHeaders {
 		if values := x.r.Header[name]; values != nil {
 			frame.Header[name] = values
@@ -459,17 +457,15 @@ func (x *httpRequest) claimForwarded(session string, out *outgoing) *refusal {
 		return unknownOutcome("a request of the batch")
 	case !out.isCall:
 		return nil
-	case out.claimed:
-		return unknownOutcome("the request").forID(out.id)
 	}
-	first, err := x.shared.Claim(x.r.Context(), session, out.id.String())
+	first, err := x.shared.Claim(x.r.Context(), session, out.id.String(), out.attempt)
 	switch {
 	case err != nil:
 		return x.storeRefusal(x.r.Context(), err).forID(out.id)
 	case !first:
 		return unknownOutcome("the request").forID(out.id)
 	}
-	out.claimed = true
+	out.attempt++
 	return nil
 }
 
@@ -479,5 +475,12 @@ func unknownOutcome(what string) *refusal {
 		what)
 }
 
-// A claimedKey is the key of true in the context of a request that has been claimed.
-type claimedKey struct{}
+// An attemptKey is the key of the attempt in the context of a request, see forwarding.Frame.
+type attemptKey struct{}
+
+// setAttempt lets the request claim what is left of it after so many attempts to pass it on.
+func (x *httpRequest) setAttempt(attempt int) {
+	if attempt > 0 {
+		x.r = x.r.WithContext(context.WithValue(x.r.Context(), attemptKey{}, attempt))
+	}
+}

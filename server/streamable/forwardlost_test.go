@@ -291,6 +291,16 @@ func TestConnectionToTheOwnerBreaks(t *testing.T) {
 		assert.Assert(t, strings.Contains(text, "its outcome is unknown"), text)
 		assert.Equal(t, all[0].runs.Load(), int32(2))
 
+		var dialled atomic.Int32 // a server that ends closes the idle connections, one after another
+		all[0].setDial(func(c net.Conn) (net.Conn, error) {
+			if dialled.Add(1) > 3 {
+				return c, nil
+			}
+			return badConn{c, true}, nil
+		})
+		all[1].counts("4", "at 0", session)
+		assert.Equal(t, all[0].runs.Load(), int32(3))
+
 		for _, write := range []bool{true, false} {
 			all[0].setDial(once(write))
 			assert.Equal(t, all[1].ping(session), 200)

@@ -122,7 +122,7 @@ func (x *httpRequest) serveRequest(s *session, t *slot, b *buffer.Buffer, m *rpc
 		func(ctx *requestContext, st *stream) (func() response, *refusal) {
 			if refused := s.begin(x.r.Context(), m.ID, m.Method, ctx.cancel); refused != nil {
 				if refused.status == http.StatusBadRequest && x.forwarded != nil &&
-					x.forwarded.Claimed {
+					x.forwarded.Attempt > 0 {
 					// its first copy, whose connection broke, will be refused in a moment
 					refused = misdirectedRefusal()
 				}

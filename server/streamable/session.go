@@ -351,10 +351,8 @@ func (s *session) begin(ctx context.Context, id rpc.ID, method string,
 // claim stays when the request is refused afterwards, by a policy or a rate: another copy of it,
 // which a proxy has sent again, must not run when its client has been told that it does not.
 func (s *session) claim(ctx context.Context, id rpc.ID) *refusal {
-	if ctx.Value(claimedKey{}) != nil {
-		return nil
-	}
-	first, err := s.h.shared.Claim(ctx, s.id, id.String())
+	attempt, _ := ctx.Value(attemptKey{}).(int)
+	first, err := s.h.shared.Claim(ctx, s.id, id.String(), attempt)
 	switch {
 	case err != nil:
 		return s.h.storeRefusal(ctx, err).forID(id)

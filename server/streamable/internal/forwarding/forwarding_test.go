@@ -24,7 +24,7 @@ func TestFrames(t *testing.T) {
 	assert.NilError(t, err)
 	f := &Frame{From: "a", Sequence: 7, Fence: 9, Method: "POST", Path: "/mcp", Session: "S",
 		Header: http.Header{"Accept": {"x", "y"}}, Digest: Digest([]byte("body")),
-		Principal: "ada", Values: []byte("values"), Expires: time.Unix(1, 0).UTC(), Claimed: true}
+		Principal: "ada", Values: []byte("values"), Expires: time.Unix(1, 0).UTC(), Attempt: 1}
 	sealed, err := s.Seal("b", f)
 	assert.NilError(t, err)
 	assert.Assert(t, !strings.Contains(sealed, "ada"))

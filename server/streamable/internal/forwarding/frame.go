@@ -46,7 +46,7 @@ type Frame struct {
 	Principal string    `json:"principal"`
 	Values    []byte    `json:"values,omitempty"`  // what else is known of the caller
 	Expires   time.Time `json:"expires,omitzero"`  // his credentials
-	Claimed   bool      `json:"claimed,omitempty"` // the sender has claimed the request
+	Attempt   int       `json:"attempt,omitempty"` // how many have failed, whose claims the sender has
 }
 
 // Digest returns the digest of a body.

@@ -297,9 +297,15 @@ func (s *Sessions) End(ctx context.Context, id string, unused time.Duration) (er
 }
 
 // Claim reports whether the caller is the first to begin a request of a session, and so may run it.
-func (s *Sessions) Claim(ctx context.Context, id, request string) (first bool, err error) {
+// Who passes a request on and does not hear whether it was begun claims it himself: if he is the
+// first, it never is, and he has another attempt.
+func (s *Sessions) Claim(ctx context.Context, id, request string, attempt int) (first bool,
+	err error) {
 	ctx, end := s.use(ctx)
 	defer func() { end(err) }()
+	if attempt > 0 {
+		request += " " + strconv.Itoa(attempt) // no id of JSON-RPC ends like that
+	}
 	return s.Store.Put(ctx, s.Part+"request/"+id+"/"+request, nil, store.IfAbsent, ClaimLife)
 }
 
