@@ -182,7 +182,7 @@ func TestControl(t *testing.T) {
 	assert.Assert(t,
 		cmp.Regexp(`^gateway `+g.pid+`  http://.*, for [0-9]+s, stdwire .*\n  /.*/mcp\.json\n`+
 			`  alpha  ready     *[0-9]+s  2025-11-25 \(legacy\), 8 tools, ≈ [0-9]+ tokens, process [0-9]+, ([0-9]+ MiB, )?heard [0-9]+s ago\n`+
-			`  beta   (waiting|failed) .*\n  gamma  disabled\n  profile one: 8 tools, ≈ [0-9]+ tokens\n$`, got.stdout))
+			`  beta   (waiting|failed|starting) .*\n  gamma  disabled\n  profile one: 8 tools, ≈ [0-9]+ tokens\n$`, got.stdout))
 
 	assert.Equal(t, run(t, "disable", "alpha"), ran{0, "", "alpha is disabled\n"})
 	_, servers = statuses(t, g.pid)

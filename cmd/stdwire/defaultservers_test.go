@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -24,9 +25,12 @@ func TestServersByDefault(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	dir := commandtest.Project(t, map[string]string{"a.txt": "hello"})
+	status := regexp.MustCompile(`[^\n]*\r\x1b\[K`) // of what takes more than a second
 	terminal := func(args ...string) ran {
 		t.Helper()
-		return runWith(t.Context(), termtest.Capture(true), args...)
+		got := runWith(t.Context(), termtest.Capture(true), args...)
+		got.stderr = status.ReplaceAllString(got.stderr, "")
+		return got
 	}
 	got := terminal("call", "fs_read", "path=a.txt")
 	assert.Equal(t, got, ran{0, "hello\n", ""}, "nothing is configured")

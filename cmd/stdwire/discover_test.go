@@ -27,6 +27,12 @@ func TestServeDiscover(t *testing.T) {
 	g := serving(t, obj{"hand": good()}, "--no-auth", "--discover", "search")
 	_, url, _ := strings.Cut(g.serving, "serving MCP at ")
 	url, _, _ = strings.Cut(url, ",")
+	waitFor(t, func() string { // a search would not find what is not listed in time
+		if _, servers := statuses(t, g.pid); servers["hand"].Tools == nil {
+			return "the server is still starting"
+		}
+		return ""
+	})
 	for _, tt := range []struct {
 		args         []string
 		code         int
