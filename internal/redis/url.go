@@ -30,8 +30,8 @@ type Options struct {
 	TLS                                *tls.Config // nil: none. Sentinels have the same
 
 	// Changed, if not nil, is called with nil whenever the server has been reached and commands
-	// are accepted, and with the reason whenever an attempt to has failed. Calls do not overlap; they hold up the connection,
-	// and may not close the client.
+	// are accepted, and with the reason whenever an attempt to has failed. Calls do not overlap;
+	// they hold up the connection, and may not close the client.
 	Changed func(error)
 
 	Bounds

@@ -291,7 +291,8 @@ func TestConnectionToTheOwnerBreaks(t *testing.T) {
 		assert.Assert(t, strings.Contains(text, "its outcome is unknown"), text)
 		assert.Equal(t, all[0].runs.Load(), int32(2))
 
-		var dialled atomic.Int32 // a server that ends closes the idle connections, one after another
+		// A server that ends closes the idle connections, one after another.
+		var dialled atomic.Int32
 		all[0].setDial(func(c net.Conn) (net.Conn, error) {
 			if dialled.Add(1) > 3 {
 				return c, nil
