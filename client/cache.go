@@ -64,10 +64,10 @@ func (r *call) cacheParams() (params []byte, uri string, ok bool) {
 	return o.Close(), uri, true
 }
 
-// lookUp takes the result of a call from the cache, and reports whether it was there. If not, fetch
-// stores the result that is received, and the caller must call finish; nil if the cache cannot hold
-// a result of this request.
-func (c *Client) lookUp(ctx context.Context, r *call) (hit bool, fetch *cache.Fetch) {
+// lookUp takes the result of a call from the cache, and reports whether it was there. If not, the
+// Fetch stores the result that is received, and the caller must call its Finish; it is nil if the
+// cache cannot hold a result of this request.
+func (c *Client) lookUp(ctx context.Context, r *call) (hit bool, _ *cache.Fetch) {
 	results := &c.o.Cache.results
 	m, _ := mcp.MethodAt(r.method, c.session.Load().revision)
 	if !m.Cacheable || results.Off() {
@@ -85,7 +85,7 @@ func (c *Client) lookUp(ctx context.Context, r *call) (hit bool, fetch *cache.Fe
 			return true, nil
 		}
 	}
-	fetch = results.Start(r.method, c.o.Principal, string(params), uri)
+	fetch := results.Start(r.method, c.o.Principal, string(params), uri)
 	decode := r.decode
 	r.decode = func(result []byte) error {
 		if err := decode(result); err != nil {

@@ -59,9 +59,9 @@ func (c *Client) checkOutput(tool string, result []byte) error {
 	return nil
 }
 
-// learnOutput lists the tools if OutputFail needs the schema of a tool that was not listed.
+// learnOutput lists the tools if a tool, whose schema OutputFail needs, was not listed.
 func (c *Client) learnOutput(ctx context.Context, tool string) error {
-	if _, known := c.outputSchemas.Tool(tool); known || c.o.Output != OutputFail {
+	if _, known := c.outputSchemas.Tool(tool); known {
 		return nil
 	}
 	for _, err := range c.Integration().Pages(ctx, mcp.KindTool) {

@@ -52,8 +52,10 @@ func (c *Client) callTool(ctx context.Context, r *call, opts []CallOption) error
 		return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool,
 			Err: errtext.Protocol("its definition cannot be used over HTTP: %v", bad)}
 	}
-	if err := c.learnOutput(ctx, r.tool); err != nil {
-		return err
+	if c.o.Output == OutputFail {
+		if err := c.learnOutput(ctx, r.tool); err != nil {
+			return err
+		}
 	}
 	if decode := r.decode; c.o.Output != OutputUnchecked {
 		r.decode = func(result []byte) error {

@@ -24,6 +24,7 @@ type Peer struct {
 	stream       io.Closer
 	codec        framing.Codec
 	out          outbox
+	write        func()          // out.write; made once, because a go statement would make it each time
 	line         *turn.Line      // for the work on large messages; perhaps shared with other peers
 	roomFreed    chan struct{}   // signals the waiting reader that a message finished
 	batch        atomic.Bool     // whether batches are accepted
@@ -115,6 +116,7 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 		codec: codec, w: stream, wg: &p.wg, fail: p.fail, othersRun: p.othersRun,
 		maxUnsent: o.Limits.MaxUnsent, maxResponses: o.Limits.MaxResponses,
 	}
+	p.write = p.out.write
 	p.out.finisher, _ = codec.(framing.Finisher)
 	// The end of o.Context reaches handlers through fail, so that the cause they see matches
 	// ErrClosed.
@@ -345,7 +347,7 @@ func (p *Peer) post(ctx context.Context, message *buffer.Buffer) error {
 	}
 	due, err := p.out.put(ctx, message)
 	if due {
-		go p.out.write()
+		go p.write()
 	}
 	return err
 }

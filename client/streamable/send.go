@@ -35,21 +35,26 @@ func (c *conn) send(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("the client wrote an invalid message: %w", err)
 	}
+	if !m.IsResponse() && !m.ID.IsZero() {
+		return c.sendRequest(&m, text)
+	}
 	s := c.snapshot()
 	switch {
 	case m.IsResponse():
 		if s.revision == "" {
 			return nil // modern servers send no requests, so there is nothing to respond to
 		}
-		return c.postAsync(&s, text, nil)
-	case m.ID.IsZero() && m.Method == mcp.NotificationCancelled:
+	case m.Method == mcp.NotificationCancelled:
 		return c.sendCancelled(&s, text, m.Params)
-	case m.ID.IsZero() && m.Method == mcp.NotificationInitialized:
+	case m.Method == mcp.NotificationInitialized:
 		return c.sendInitialized(text)
-	case m.ID.IsZero():
-		return c.postAsync(&s, text, nil)
 	}
-	r := c.newPostRequest(&m, text)
+	return c.postAsync(&s, text, nil)
+}
+
+// sendRequest passes a request to a worker. It owns text, which m points into.
+func (c *conn) sendRequest(m *rpc.Message, text []byte) error {
+	r := c.newPostRequest(m, text)
 	select {
 	case c.requests <- r:
 		return nil
