@@ -26,7 +26,7 @@ func (c *conn) do(req *http.Request) (*http.Response, error) {
 	if c.silence.begin() { // the connections may be dead
 		c.httpClient.CloseIdleConnections()
 	}
-	resp, err := c.httpClient.Do(req)
+	resp, err := c.roundTrip(req)
 	if err != nil {
 		c.dropIdle()
 		return nil, requestError(req, err)
