@@ -24,7 +24,7 @@ type Peer struct {
 	stream       io.Closer
 	codec        framing.Codec
 	out          outbox
-	write        func()          // out.write; made once, because a go statement would make it each time
+	write        func()          // out.write: each go statement would allocate it again
 	line         *turn.Line      // for the work on large messages; perhaps shared with other peers
 	roomFreed    chan struct{}   // signals the waiting reader that a message finished
 	batch        atomic.Bool     // whether batches are accepted

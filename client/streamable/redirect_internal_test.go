@@ -56,7 +56,8 @@ func (s *scriptedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, o.err
 }
 
-// Whatever a transport returns, roundTrip returns what http.Client.Do does, after the same requests.
+// Whatever a transport returns, roundTrip returns what http.Client.Do does, after the same
+// requests.
 func TestRoundTripIsDo(t *testing.T) {
 	plainHTTP := tls.RecordHeaderError{Msg: "not TLS", RecordHeader: [5]byte([]byte("HTTP/"))}
 	ok := outcome{status: 200}
@@ -92,7 +93,9 @@ func TestRoundTripIsDo(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var seen []string
 			for _, do := range []func(*conn, *http.Request) (*http.Response, error){
-				func(c *conn, r *http.Request) (*http.Response, error) { return c.httpClient.Do(r) },
+				func(c *conn, r *http.Request) (*http.Response, error) {
+					return c.httpClient.Do(r)
+				},
 				(*conn).roundTrip,
 			} {
 				transport := &scriptedTransport{script: tt.script}
