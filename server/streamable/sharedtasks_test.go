@@ -19,7 +19,7 @@ import (
 
 // offerJobs adds tools that run as tasks: job waits until it is released or ended, curious asks who
 // the user is, and large has a result of 20 MiB.
-func (w *fixture) offerJobs(t *testing.T) {
+func (w *fixture) offerJobs(t testing.TB) {
 	add := func(name string, call func(context.Context) (*mcp.CallToolResult, error)) {
 		assert.NilError(t, w.server.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: name},
 			Tasks: mcp.TaskOptional,

@@ -21,8 +21,9 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// Many replicas with many clients, over a network and a store that fail in every way. The handlers
-// are real; the store and the network are not. In all histories
+// Many replicas with many clients, over a network and a store that fail in every way, each with a
+// clock that is up to a tenth fast or slow. The handlers are real; the store and the network are
+// not. In all histories
 //
 //   - a call runs at most once, unless the store has lost the claim meanwhile;
 //   - a session that a replica knows gets no 404, and modern clients notice nothing;
@@ -32,9 +33,10 @@ import (
 // The seed decides what fails and what clients do, but not how goroutines interleave: a history
 // that has failed may need several runs with its seed to fail again.
 func TestSimulatedReplicas(t *testing.T) {
-	size := worldSize{replicas: 6, clients: 40, storm: 75 * time.Second}
+	size := worldSize{replicas: 6, clients: 40, storm: 75 * time.Second, rest: 3 * time.Second}
 	if storetest.Soaks() {
-		size = worldSize{replicas: 100, clients: 500, storm: 2 * time.Minute}
+		size = worldSize{replicas: 1000, clients: 2000, storm: 2 * time.Minute,
+			rest: 40 * time.Second}
 	}
 	storetest.Seeds(t, 4, func(t *testing.T, seed uint64) {
 		synctest.Test(t, func(t *testing.T) { newWorld(t, seed, size).run() })
@@ -44,6 +46,7 @@ func TestSimulatedReplicas(t *testing.T) {
 type worldSize struct {
 	replicas, clients int
 	storm             time.Duration
+	rest              time.Duration // the longest that a client does nothing
 }
 
 // A world is one history.
@@ -92,7 +95,8 @@ type replica struct {
 	tools int
 }
 
-var normal = storetest.Faults{Latency: time.Millisecond, Reconnect: 300 * time.Millisecond}
+var normal = storetest.Faults{Latency: time.Millisecond, Reconnect: 300 * time.Millisecond,
+	Skew: 0.1}
 
 func newWorld(t *testing.T, seed uint64, size worldSize) *world {
 	w := &world{t: t, size: size, random: rand.New(rand.NewPCG(seed, 2)),

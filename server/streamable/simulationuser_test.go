@@ -58,7 +58,7 @@ func (u *user) session() string {
 // use does one thing after the other.
 func (u *user) use() {
 	random := u.random(0)
-	for u.w.pause(time.Duration(random.Int64N(int64(3 * time.Second)))) {
+	for u.w.pause(time.Duration(random.Int64N(int64(u.w.size.rest)))) {
 		switch n := random.IntN(10); {
 		case u.session() == "":
 			u.connect(random)

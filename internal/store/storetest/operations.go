@@ -13,7 +13,17 @@ import (
 var _ store.Store = (*Link)(nil)
 
 // The numbers of leases and events are times of the server, whose clock may be behind that of the
-// memory.
+// memory. How long something lasts, is by the clock of the server, too, and so another time for a
+// replica with a clock that is fast or slow.
+
+// lasts returns how long something lasts, by the clock of the replica, that the server keeps for a
+// time by its own.
+func (l *Link) lasts(ttl time.Duration) time.Duration {
+	if ttl == 0 {
+		return 0
+	}
+	return max(time.Duration(float64(ttl)*l.pace), 1)
+}
 
 // Get implements [store.Store].
 func (l *Link) Get(ctx context.Context, key string) ([]byte, error) {
@@ -27,7 +37,7 @@ func (l *Link) Put(ctx context.Context, key string, value []byte, when store.Con
 	ttl time.Duration) (bool, error) {
 	value = slices.Clone(value)
 	return do(ctx, l, func(m *store.Memory, _ time.Duration) (bool, error) {
-		return m.Put(ctx, key, value, when, ttl)
+		return m.Put(ctx, key, value, when, l.lasts(ttl))
 	})
 }
 
@@ -56,7 +66,7 @@ func (l *Link) Acquire(ctx context.Context, key string, data []byte, ttl time.Du
 	store.Lease, bool, error) {
 	data = slices.Clone(data)
 	o, err := do(ctx, l, func(m *store.Memory, behind time.Duration) (o leased, err error) {
-		o.Lease, o.given, err = m.Acquire(ctx, key, data, ttl)
+		o.Lease, o.given, err = m.Acquire(ctx, key, data, l.lasts(ttl))
 		return o.shifted(behind), err
 	})
 	return o.Lease, o.given, err
@@ -66,6 +76,7 @@ func (l *Link) Acquire(ctx context.Context, key string, data []byte, ttl time.Du
 func (l *Link) Holder(ctx context.Context, key string) (store.Lease, error) {
 	o, err := do(ctx, l, func(m *store.Memory, behind time.Duration) (o leased, err error) {
 		o.Lease, err = m.Holder(ctx, key)
+		o.Left = time.Duration(float64(o.Left) / l.pace)
 		return o.shifted(behind), err
 	})
 	return o.Lease, err
@@ -75,7 +86,7 @@ func (l *Link) Holder(ctx context.Context, key string) (store.Lease, error) {
 func (l *Link) Renew(ctx context.Context, key string, fence int64, ttl time.Duration) (bool,
 	error) {
 	return do(ctx, l, func(m *store.Memory, behind time.Duration) (bool, error) {
-		return m.Renew(ctx, key, fence+behind.Microseconds(), ttl)
+		return m.Renew(ctx, key, fence+behind.Microseconds(), l.lasts(ttl))
 	})
 }
 
@@ -84,7 +95,8 @@ func (l *Link) Replace(ctx context.Context, key string, fence int64, data []byte
 	ttl time.Duration) (store.Lease, bool, error) {
 	data = slices.Clone(data)
 	o, err := do(ctx, l, func(m *store.Memory, behind time.Duration) (o leased, err error) {
-		o.Lease, o.given, err = m.Replace(ctx, key, fence+behind.Microseconds(), data, ttl)
+		o.Lease, o.given, err = m.Replace(ctx, key, fence+behind.Microseconds(), data,
+			l.lasts(ttl))
 		return o.shifted(behind), err
 	})
 	return o.Lease, o.given, err
@@ -94,7 +106,7 @@ func (l *Link) Replace(ctx context.Context, key string, fence int64, data []byte
 func (l *Link) Release(ctx context.Context, key string, fence int64, within time.Duration) (bool,
 	error) {
 	return do(ctx, l, func(m *store.Memory, behind time.Duration) (bool, error) {
-		return m.Release(ctx, key, fence+behind.Microseconds(), within)
+		return m.Release(ctx, key, fence+behind.Microseconds(), l.lasts(within))
 	})
 }
 
@@ -102,6 +114,7 @@ func (l *Link) Release(ctx context.Context, key string, fence int64, within time
 func (l *Link) Append(ctx context.Context, key string, event []byte, b store.LogBounds) (int64,
 	error) {
 	event = slices.Clone(event)
+	b.TTL = l.lasts(b.TTL)
 	return do(ctx, l, func(m *store.Memory, behind time.Duration) (int64, error) {
 		number, err := m.Append(ctx, key, event, b)
 		return number - behind.Microseconds(), err
@@ -207,8 +220,9 @@ func (l *Link) Subscribe(ctx context.Context, channel string) (store.Subscriptio
 	if err != nil {
 		return nil, err
 	}
-	s := &subscription{l: l, channel: channel, conn: conn, of: of}
+	s := &subscription{l: l, channel: channel}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.read(conn, of)
 	return s, nil
 }
 
@@ -219,39 +233,35 @@ type subscription struct {
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	conn    chan struct{}      // of the subscription below
-	of      store.Subscription // nil: the connection is broken
+	of      store.Subscription // ends with conn; nil: the connection is broken
 }
 
-func (s *subscription) Close() {
-	s.cancel()
-	if s.of != nil {
-		s.of.Close()
-	}
+// read has the subscription read from a connection, with which it ends.
+func (s *subscription) read(conn chan struct{}, of store.Subscription) {
+	s.conn, s.of = conn, of
+	go func() {
+		select {
+		case <-conn:
+		case <-s.ctx.Done():
+		}
+		of.Close()
+	}()
 }
+
+func (s *subscription) Close() { s.cancel() }
 
 func (s *subscription) Next(ctx context.Context) (store.Message, error) {
 	if s.of == nil {
 		return s.again(ctx)
 	}
-	reading, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func(conn chan struct{}) {
-		select {
-		case <-conn:
-		case <-s.ctx.Done():
-		case <-reading.Done():
-		}
-		cancel()
-	}(s.conn)
-	m, err := s.of.Next(reading)
+	m, err := s.of.Next(ctx)
 	there, _, _ := s.l.s.fate()
-	if ctx.Err() != nil || err == nil && s.l.pass(s.conn, there) {
+	switch {
+	case ctx.Err() != nil || err == nil && s.l.pass(s.conn, there):
 		return m, err
-	}
-	if s.ctx.Err() != nil {
+	case s.ctx.Err() != nil:
 		return m, redis.ErrClosed
 	}
-	s.of.Close()
 	s.of = nil
 	return s.again(ctx)
 }
@@ -265,12 +275,12 @@ func (s *subscription) again(ctx context.Context) (store.Message, error) {
 				return m.Subscribe(ctx, s.channel)
 			})
 			if err == nil {
-				s.conn, s.of = conn, of
+				s.read(conn, of)
 				return store.Message{Lost: true}, nil
 			}
 		}
 		select {
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
 			return store.Message{}, context.Cause(ctx)
 		case <-s.ctx.Done():

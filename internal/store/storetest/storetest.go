@@ -48,6 +48,10 @@ type Faults struct {
 	Latency   time.Duration // the mean of the time to the server, and of that back
 	Lost      float64       // the part of the answers that are lost
 	Reconnect time.Duration // the longest time until a link is there again that was broken
+	// Skew is the largest part by which the clock of a replica, whose link is made now, is fast or
+	// slow. Something that the server keeps for 10 seconds then lasts up to that part longer, or
+	// less, by the replica's clock.
+	Skew float64
 }
 
 // A Load is what a server has had to do since it was started.
@@ -143,6 +147,7 @@ func (s *Server) set(of *state, to state) {
 // A Link is the way of one replica to a server. It implements [store.Store].
 type Link struct {
 	s     *Server
+	pace  float64 // of the replica's clock, beside that of the server; 1 if it is right
 	state state
 	since time.Time     // when it is there again
 	conn  chan struct{} // closed when the connection breaks; nil: there is none
@@ -152,7 +157,7 @@ type Link struct {
 func (s *Server) Link() *Link {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := &Link{s: s}
+	l := &Link{s: s, pace: 1 + s.faults.Skew*(2*s.random.Float64()-1)}
 	s.links = append(s.links, l)
 	return l
 }
