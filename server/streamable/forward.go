@@ -279,7 +279,7 @@ func (x *httpRequest) interrupted() *refusal {
 	case x.isRevoked():
 		return revokedRefusal()
 	case x.forwarder.ended.Err() != nil, x.r.Context().Err() != nil: // who has left gets nothing
-		return shutdownRefusal()
+		return x.shutdownRefusal()
 	}
 	return nil
 }
@@ -307,7 +307,7 @@ func (x *httpRequest) findOwner(session string) (owner shared.Replica, refused *
 	case errors.Is(err, errGone):
 		return owner, sessionNotFound()
 	case err == ErrClosed:
-		return owner, shutdownRefusal()
+		return owner, x.shutdownRefusal()
 	case err != nil:
 		return owner, x.storeRefusal(x.r.Context(), err)
 	case owner.Name == f.replicas.Own().Name:

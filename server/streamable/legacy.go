@@ -142,7 +142,7 @@ func (x *httpRequest) serveRequest(s *session, t *slot, b *buffer.Buffer, m *rpc
 				request.Params = nil
 				freeIfLarge(text) // free a large body before the response waits to be read
 				answer, r.refused = ctx.memory.holdResponse(id, answer, 0)
-				r.refused = cmp.Or(refusalOf(ctx, id, err), r.refused)
+				r.refused = cmp.Or(s.h.refusalOf(ctx, id, err), r.refused)
 				r.text = setText(out, answer)
 				return r
 			}, nil

@@ -110,7 +110,7 @@ func (x *httpRequest) reply(conn *server.Conn, in, out *buffer.Buffer, m *rpc.Me
 		h.arguments, h.subject, h.version = nil, nil, nil
 	}
 	freeIfLarge(in) // free a large body before the response waits to be read
-	reply.send(out, m.ID, response, statusOf(err, h), refusalOf(&reply.ctx, m.ID, err))
+	reply.send(out, m.ID, response, statusOf(err, h), x.refusalOf(&reply.ctx, m.ID, err))
 }
 
 // send reserves the memory of the response, which it moves to out, and writes the response.

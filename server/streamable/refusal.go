@@ -55,18 +55,24 @@ func newRefusal(status, code int, format string, args ...any) *refusal {
 	return &refusal{status: status, err: rpc.Errorf(code, format, args...)}
 }
 
-func shutdownRefusal() *refusal {
+// shutdownRefusal refuses what another server may answer at once, if there is one, and otherwise
+// this one when it has been started again.
+func (h *Handler) shutdownRefusal() *refusal {
+	after := "5"
+	if h.shared != nil || h.o.Replicas {
+		after = "1"
+	}
 	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
-		"the server is shutting down").withHeader("Retry-After", "5")
+		"the server is shutting down").withHeader("Retry-After", after)
 }
 
 // refusalOf returns the refusal that answers a request with ctx whose handler has returned err
 // because of a shutdown, or nil.
-func refusalOf(ctx context.Context, id rpc.ID, err error) *refusal {
+func (h *Handler) refusalOf(ctx context.Context, id rpc.ID, err error) *refusal {
 	if err == nil || !errors.Is(context.Cause(ctx), ErrClosed) {
 		return nil
 	}
-	refused := shutdownRefusal().forID(id)
+	refused := h.shutdownRefusal().forID(id)
 	if e, ok := errors.AsType[*rpc.Error](err); ok && e.Code == rpc.CodeBusy {
 		refused.err = e
 	} else if ok && e.Code != rpc.CodeInternalError {

@@ -175,7 +175,7 @@ func (h *Handler) insertOrEvict(s *session) (evicted *session, refused *refusal)
 		return nil, sessionNotFound() // another request inserted the same session
 	}
 	if h.closed || h.draining != nil {
-		return nil, shutdownRefusal()
+		return nil, h.shutdownRefusal()
 	}
 	evicted, err := h.acquireSessionSlot(s.owner)
 	if err != nil {
@@ -216,7 +216,7 @@ func sessionNotFound() *refusal {
 func (x *httpRequest) closedRefusal(s *session) *refusal {
 	switch cause := context.Cause(s.ctx); {
 	case errors.Is(cause, ErrClosed): // another server may have it
-		return shutdownRefusal()
+		return x.shutdownRefusal()
 	case cause == errMoved:
 		return movedRefusal()
 	case s.isShared() && cause != errGone && cause != errRevoked: // only the copy has ended

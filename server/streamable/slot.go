@@ -25,7 +25,7 @@ func (x *httpRequest) acquireSlot(pool *quota.Pool, what string, late bool) (*sl
 		if x.forwarded != nil { // which goes on at another server
 			return nil, misdirectedRefusal()
 		}
-		return nil, shutdownRefusal()
+		return nil, h.shutdownRefusal()
 	}
 	if err := pool.Take(x.memory.owner, 1); err != nil {
 		return nil, slotRefusal(err, pool, what, "1")

@@ -57,7 +57,7 @@ var storeUses = []storeUse{
 // A storeRow is what the page about replicas says of a use.
 type storeRow struct {
 	trips   int
-	more    int     // round trips that may be added: the page says "some"
+	more    int     // that may be more, as the page says "some"
 	in, out float64 // bytes, to the store and back
 }
 
@@ -76,7 +76,7 @@ func storeRows(t testing.TB) map[string]storeRow {
 		r.trips, err = strconv.Atoi(m[3])
 		assert.NilError(t, err)
 		if m[2] != "" {
-			r.more = 6
+			r.more = 8
 		}
 		if m[4] != "" {
 			r.in, err = strconv.ParseFloat(m[4], 64)
@@ -127,25 +127,30 @@ func TestRoundTrips(t *testing.T) {
 		c := open().connect("2025-11-25", "")
 		elsewhere := c.at(open())
 		_ = ping(elsewhere).text()
-		costs := func(what string, trips, more int, use func()) {
+		costs := func(what string, use func()) {
 			t.Helper()
+			row, ok := rows[what]
+			assert.Assert(t, ok, "the page does not have %q", what)
 			synctest.Wait()
 			before := of.Load().Operations
 			use()
 			synctest.Wait()
-			got := of.Load().Operations - before
-			assert.Check(t, got >= trips && got <= trips+more, "%s takes %d round trips, want %d to %d",
-				what, got, trips, trips+more)
+			got, least := of.Load().Operations-before, row.trips
+			switch {
+			case row.more > 0:
+				least -= 2
+			case least > 2:
+				least-- // two events of a stream may go together
+			}
+			assert.Check(t, got >= least && got <= row.trips+row.more,
+				"%s takes %d round trips, want %d to %d", what, got, least, row.trips+row.more)
 		}
 		for i, u := range storeUses {
-			row, ok := rows[u.name]
-			assert.Assert(t, ok, "the page does not have %q", u.name)
-			costs(u.name, row.trips, row.more, func() { u.use(c, elsewhere, 100+i) })
+			costs(u.name, func() { u.use(c, elsewhere, 100+i) })
 		}
-		costs("a change that two servers hear", rows["a change that two servers hear"].trips, 0,
-			func() {
-				c.offer("another", func(context.Context) (*mcp.CallToolResult, error) { return nil, nil })
-			})
+		costs("a change that two servers hear", func() {
+			c.offer("another", func(context.Context) (*mcp.CallToolResult, error) { return nil, nil })
+		})
 	})
 }
 
