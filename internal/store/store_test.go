@@ -88,7 +88,11 @@ func (n *numbers) pick(random *rand.Rand) (model, server int64) {
 	return 0, 0
 }
 
-// The same histories have the same results on memory and on a server.
+// A pairOf is the same thing of the model and of the server.
+type pairOf[T any] struct{ model, server T }
+
+// The same histories have the same results on memory and on a server. Buckets have histories of
+// their own, see TestScriptsComputeRates.
 func TestServerDoesAsMemory(t *testing.T) {
 	server := newStore(t, redistest.Start(t))
 	for seed := range uint64(6) {
@@ -96,10 +100,18 @@ func TestServerDoesAsMemory(t *testing.T) {
 		model, ctx := new(Memory), within(t)
 		fences, events := map[string]*numbers{}, map[string]*numbers{}
 		bounds := LogBounds{1 + random.IntN(6), 64 + 10*random.Int64N(30), time.Hour}
+		cursors, channels := map[string]pairOf[*Cursor]{}, map[string]pairOf[Subscription]{}
 		for step := range 800 {
 			key := fmt.Sprint(seed, "/", random.IntN(3))
 			if fences[key] == nil {
 				fences[key], events[key] = new(numbers), new(numbers)
+				cursors[key] = pairOf[*Cursor]{&Cursor{Store: model, Key: key},
+					&Cursor{Store: server, Key: key}}
+				a, err := model.Subscribe(ctx, key)
+				assert.NilError(t, err)
+				b, err := server.Subscribe(ctx, key)
+				assert.NilError(t, err)
+				channels[key] = pairOf[Subscription]{a, b}
 			}
 			value := fmt.Appendf(nil, "%04d", step) // with eventCost, it fits the bounds exactly
 			value = append(value, strings.Repeat("\x00é\r\nxyzu\xff", random.IntN(12))...)
@@ -107,7 +119,13 @@ func TestServerDoesAsMemory(t *testing.T) {
 			var got, want any
 			var err1, err2 error
 			pair := func(a, b any) { want, got = a, b }
-			switch random.IntN(10) {
+			texts := func(events []Event) (all []string) {
+				for _, e := range events {
+					all = append(all, string(e.Data))
+				}
+				return all
+			}
+			switch random.IntN(13) {
 			case 0:
 				var a, b []byte
 				a, err1 = model.Get(ctx, key)
@@ -185,17 +203,35 @@ func TestServerDoesAsMemory(t *testing.T) {
 				err1 = err
 				b, y, err := server.After(ctx, key, s)
 				err2 = err
-				texts := func(events []Event) (all []string) {
-					for _, e := range events {
-						all = append(all, string(e.Data))
-					}
-					return all
-				}
 				pair(fmt.Sprint(x, texts(a)), fmt.Sprint(y, texts(b)))
+			case 10:
+				how := random.IntN(3)
+				edit := func(data []byte) ([]byte, time.Duration, error) {
+					return map[int][]byte{0: value, 1: data}[how], ttl, nil
+				}
+				err1, err2 = Update(ctx, model, key, edit), Update(ctx, server, key, edit)
+			case 11:
+				c := cursors[key]
+				a, x, err := c.model.Next(ctx)
+				err1 = err
+				b, y, err := c.server.Next(ctx)
+				err2 = err
+				pair(fmt.Sprint(x, texts(a)), fmt.Sprint(y, texts(b)))
+			case 12:
+				err1, err2 = model.Publish(ctx, key, value), server.Publish(ctx, key, value)
+				assert.NilError(t, errors.Join(err1, err2))
+				var a, b Message
+				a, err1 = channels[key].model.Next(ctx)
+				b, err2 = channels[key].server.Next(ctx)
+				pair(a, b)
 			}
 			assert.NilError(t, err1)
 			assert.NilError(t, err2)
 			assert.DeepEqual(t, got, want)
+		}
+		for _, c := range channels {
+			c.model.Close()
+			c.server.Close()
 		}
 	}
 }

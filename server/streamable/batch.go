@@ -37,7 +37,7 @@ func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
 	}
 	id := x.header(mcp.HeaderSessionID)
 	if done, refused := x.forward(id, outgoing{body: b.B, isBatch: calls,
-		acquire: x.requestSlot(!answers)}); done {
+		late: !answers, acquire: (*httpRequest).acquireRequest}); done {
 		return refused
 	}
 	s, refused := x.session(id)

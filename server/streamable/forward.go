@@ -171,36 +171,35 @@ type outgoing struct {
 	isCall  bool   // it is begun at most once
 	isBatch bool   // of which a message is a call
 	attempt int    // see forwarding.Frame
+	late    bool   // it may be passed on during a shutdown
 	// acquire acquires what the request needs while it is passed on.
-	acquire func() (release func(), refused *refusal)
+	acquire func(x *httpRequest, late bool) (release func(), refused *refusal)
 }
 
 // outgoingMessage returns the POST of a message.
-func (x *httpRequest) outgoingMessage(m *rpc.Message, body []byte) outgoing {
-	out := outgoing{body: body, acquire: x.acquireLookup}
-	if !m.IsResponse() {
-		out.id, out.isCall = m.ID, !m.ID.IsZero() && m.Method == mcp.MethodCallTool
-		out.acquire = x.requestSlot(m.ID.IsZero())
+func outgoingMessage(m *rpc.Message, body []byte) outgoing {
+	if m.IsResponse() {
+		return outgoing{body: body, acquire: (*httpRequest).acquireLookup}
 	}
-	return out
+	isRequest := !m.ID.IsZero()
+	return outgoing{body: body, id: m.ID, isCall: isRequest && m.Method == mcp.MethodCallTool,
+		late: !isRequest, acquire: (*httpRequest).acquireRequest}
 }
 
-// requestSlot returns the function that acquires a slot of requests.
-func (x *httpRequest) requestSlot(late bool) func() (release func(), refused *refusal) {
-	return func() (func(), *refusal) {
-		t, refused := x.acquireRequestSlot(late)
-		return t.release, refused
-	}
+// acquireRequest acquires a slot of requests.
+func (x *httpRequest) acquireRequest(late bool) (release func(), refused *refusal) {
+	t, refused := x.acquireRequestSlot(late)
+	return t.release, refused
 }
 
 // acquireStream acquires a slot of streams.
-func (x *httpRequest) acquireStream() (release func(), refused *refusal) {
+func (x *httpRequest) acquireStream(bool) (release func(), refused *refusal) {
 	t, refused := x.acquireStreamSlot()
 	return t.release, refused
 }
 
 // acquireLookup is for what holds no slot of requests: those that wait for an answer may hold all.
-func (x *httpRequest) acquireLookup() (func(), *refusal) {
+func (x *httpRequest) acquireLookup(bool) (func(), *refusal) {
 	if err := x.lookups.Take(x.memory.owner, 1); err != nil {
 		return nil, slotRefusal(err, x.lookups, "sessions are being looked up", "1")
 	}
@@ -234,7 +233,7 @@ func (x *httpRequest) forward(session string, out outgoing) (done bool, refused 
 			return false, nil
 		}
 		if release == nil {
-			acquired, refused := out.acquire()
+			acquired, refused := out.acquire(x, out.late)
 			if refused != nil {
 				return true, refused.forID(out.id)
 			}
@@ -297,7 +296,7 @@ func (x *httpRequest) findOwner(session string) (owner shared.Replica, refused *
 	if owner := f.routes.Find(session, x.principal); owner.Name != "" {
 		return owner, nil
 	}
-	release, refused := x.acquireLookup()
+	release, refused := x.acquireLookup(true)
 	if refused != nil {
 		return shared.Replica{}, refused
 	}

@@ -22,7 +22,7 @@ func (x *httpRequest) postLegacy(b *buffer.Buffer, m *rpc.Message, accepts accep
 	if m.Method == mcp.MethodInitialize && !m.ID.IsZero() && id == "" {
 		return x.initialize(m, accepts)
 	}
-	if done, refused := x.forward(id, x.outgoingMessage(m, b.B)); done {
+	if done, refused := x.forward(id, outgoingMessage(m, b.B)); done {
 		return refused
 	}
 	s, refused := x.session(id)
@@ -205,7 +205,7 @@ func (x *httpRequest) get() *refusal {
 		return refused
 	}
 	defer x.cancelAtExpiry()()
-	if done, refused := x.forward(id, outgoing{acquire: x.acquireStream}); done {
+	if done, refused := x.forward(id, outgoing{acquire: (*httpRequest).acquireStream}); done {
 		return refused
 	}
 	s, refused := x.session(id)
@@ -268,7 +268,7 @@ func (x *httpRequest) delete() *refusal {
 		return refused
 	}
 	id := x.header(mcp.HeaderSessionID)
-	if done, refused := x.forward(id, outgoing{acquire: x.acquireLookup}); done {
+	if done, refused := x.forward(id, outgoing{acquire: (*httpRequest).acquireLookup}); done {
 		return refused
 	}
 	s, refused := x.session(id)
