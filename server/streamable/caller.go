@@ -84,7 +84,7 @@ func (x *httpRequest) authenticate() (refused *refusal) {
 // acceptForwarded is authenticate for a request that another server has passed on: the sealed frame
 // says who sends it, and has the headers.
 func (x *httpRequest) acceptForwarded(sealed string) *refusal {
-	own := x.forwarder.replicas.Own()
+	own := x.replicas.Own()
 	if own.Name == "" {
 		return misdirectedRefusal()
 	}
@@ -99,7 +99,7 @@ func (x *httpRequest) acceptForwarded(sealed string) *refusal {
 		return misdirectedRefusal()
 	}
 	if !x.forwarder.seen.Knows(f.From) {
-		_, err := x.forwarder.replicas.Find(x.r.Context(), f.From)
+		_, err := x.replicas.Find(x.r.Context(), f.From)
 		if errors.Is(err, shared.ErrGone) {
 			return misdirectedRefusal()
 		}

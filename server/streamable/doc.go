@@ -86,7 +86,7 @@
 //	legacy session not used     30 minutes, then 404; with a store up to 40 seconds more
 //	store not reached           5 seconds, then 503; at once if there is no connection
 //	owner of a session gone     20 seconds, then 503; see [Forward]
-//	server of a task is gone    30 seconds, with a store; then the task has failed
+//	server of a task is gone    15 seconds, with a store; then the task has failed
 //
 // Each principal has a share of requests, streams, sessions and memory: at most half of what the
 // others leave. A principal over its share gets 429; if nothing is left, everybody gets 503. Both

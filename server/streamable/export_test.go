@@ -20,9 +20,9 @@ func DialBy(f *Forward,
 // Frame returns the header with which one handler passes a request without a body on to another
 // one.
 func Frame(from, to *Handler, session, method, path, principal string) string {
-	own := to.forwarder.replicas.Own()
+	own := to.replicas.Own()
 	sealed, err := from.forwarder.sealer.Seal(own.Name, &forwarding.Frame{
-		From: from.forwarder.replicas.Own().Name, Sequence: from.forwarder.sequence.Add(1),
+		From: from.replicas.Own().Name, Sequence: from.forwarder.sequence.Add(1),
 		Fence: own.Fence, Method: method, Path: path, Session: session, Principal: principal,
 		Header: http.Header{"Mcp-Session-Id": {session}, "Accept": {"text/event-stream"},
 			"Content-Type": {"application/json"}}})
@@ -35,7 +35,7 @@ func Frame(from, to *Handler, session, method, path, principal string) string {
 // LoseLease has a store forget the lease by which a handler owns sessions, as one that fails over
 // may.
 func LoseLease(ctx context.Context, h *Handler, s store.Store) error {
-	own := h.forwarder.replicas.Own()
+	own := h.replicas.Own()
 	_, err := s.Release(ctx, "replica/"+own.Name, own.Fence, 0)
 	return err
 }
@@ -46,5 +46,5 @@ func StoreOf(s store.Store) *Store {
 		leases: new(leases), close: func() {}}
 }
 
-// SetLease sets for how long a server that nobody hears of is known to run its tasks.
+// SetLease sets for how long others wait for a server that nobody hears of.
 func (s *Store) SetLease(d time.Duration) { s.lease = d }

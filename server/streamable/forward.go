@@ -58,7 +58,6 @@ type Forward struct {
 // A forwarder passes requests on to the servers that own their sessions, and accepts such requests.
 type forwarder struct {
 	Forward
-	replicas *shared.Replicas
 	client   *forwarding.Client
 	sealer   forwarding.Sealer
 	seen     forwarding.Seen
@@ -83,11 +82,8 @@ func (h *Handler) ownSessions(o Forward, of *Store) {
 	}
 	f.routes.Max = h.o.MaxSessions
 	f.ended, f.end = context.WithCancel(context.Background())
-	f.replicas = &shared.Replicas{Sessions: h.shared, URL: o.URL, Log: h.o.Logger,
-		Lost: h.loseSessions, Go: h.goUnlessClosed}
-	of.leases.add(f.replicas)
+	h.replicas.URL = o.URL
 	h.forwarder = f
-	h.running.Go(func() { f.replicas.Run(f.ended) })
 }
 
 // Check returns an error if the URL cannot be used.
@@ -119,7 +115,7 @@ func (h *Handler) goUnlessClosed(f func()) {
 	}
 }
 
-// cancel ends what is passed on, and the lease is not renewed any more. f may be nil.
+// cancel ends what is passed on. f may be nil.
 func (f *forwarder) cancel() {
 	if f != nil {
 		f.end()
@@ -141,7 +137,7 @@ func (h *Handler) loseSessions() {
 
 // owns reports whether this server may serve a session whose record names that owner.
 func (h *Handler) owns(owner string) bool {
-	return h.forwarder == nil || owner != "" && owner == h.forwarder.replicas.Own().Name
+	return h.forwarder == nil || owner != "" && owner == h.replicas.Own().Name
 }
 
 // movedRefusal refuses what another server has to serve.
@@ -287,7 +283,7 @@ func (x *httpRequest) interrupted() *refusal {
 // without an owner, or whose owner is gone, gets this one.
 func (x *httpRequest) findOwner(session string) (owner shared.Replica, refused *refusal) {
 	f := x.forwarder
-	name := f.replicas.Own().Name
+	name := x.replicas.Own().Name
 	if s := x.lookupSession(session); s != nil && s.principal == x.principal && s.isShared() {
 		if owner := s.currentRecord().Owner; owner == name && name != "" {
 			return shared.Replica{}, nil
@@ -309,7 +305,7 @@ func (x *httpRequest) findOwner(session string) (owner shared.Replica, refused *
 		return owner, x.shutdownRefusal()
 	case err != nil:
 		return owner, x.storeRefusal(x.r.Context(), err)
-	case owner.Name == f.replicas.Own().Name:
+	case owner.Name == x.replicas.Own().Name:
 		return shared.Replica{}, nil
 	case owner.Name != "":
 		f.routes.Set(session, x.principal, owner)
@@ -319,20 +315,20 @@ func (x *httpRequest) findOwner(session string) (owner shared.Replica, refused *
 
 // lookupOwner is findOwner by what the store has, where it returns this server with its name.
 func (x *httpRequest) lookupOwner(session string) (shared.Replica, error) {
-	ctx, f := x.r.Context(), x.forwarder
+	ctx := x.r.Context()
 	for range 5 { // others may take it over meanwhile
 		record, err := x.shared.Find(ctx, session, nil)
 		if err != nil {
 			return shared.Replica{}, err
 		}
-		own := f.replicas.Own()
+		own := x.replicas.Own()
 		switch {
 		case record.Version == 0 || record.Principal != x.principal:
 			return shared.Replica{}, errGone
 		case record.Owner != "" && record.Owner == own.Name:
 			return own, nil
 		case record.Owner != "":
-			owner, err := f.replicas.Find(ctx, record.Owner)
+			owner, err := x.replicas.Find(ctx, record.Owner)
 			if !errors.Is(err, shared.ErrGone) {
 				return owner, err
 			}
@@ -340,14 +336,14 @@ func (x *httpRequest) lookupOwner(session string) (shared.Replica, error) {
 		if x.isClosing() { // it is for one that goes on
 			return shared.Replica{}, ErrClosed
 		}
-		taken, err := f.replicas.Take(ctx, session, &record)
+		taken, err := x.replicas.Take(ctx, session, &record)
 		if err != nil {
 			return shared.Replica{}, err
 		}
 		if taken {
 			// who does not hear of it learns it with the next request
 			_ = x.shared.Tell(ctx, shared.Notice{Session: session, Changed: true})
-			return f.replicas.Own(), nil
+			return x.replicas.Own(), nil
 		}
 	}
 	return shared.Replica{}, errContended
@@ -372,7 +368,7 @@ func (x *httpRequest) forwardTo(owner shared.Replica, session string, out *outgo
 	if refused != nil {
 		return true, false, refused
 	}
-	ctx, stop := f.replicas.Watch(x.r.Context(), owner.Name)
+	ctx, stop := x.replicas.Watch(x.r.Context(), owner.Name)
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -405,7 +401,7 @@ func (x *httpRequest) forwardTo(owner shared.Replica, session string, out *outgo
 func (x *httpRequest) seal(owner shared.Replica, session string, out *outgoing) (sealed string,
 	frame *forwarding.Frame, refused *refusal) {
 	f := x.forwarder
-	own, err := f.replicas.Await(x.r.Context())
+	own, err := x.replicas.Await(x.r.Context())
 	if err != nil {
 		return "", nil, x.storeRefusal(x.r.Context(), err).forID(out.id)
 	}

@@ -60,6 +60,7 @@ type Handler struct {
 
 	// with Options.Store; else nil
 	shared     *shared.Sessions
+	replicas   *shared.Replicas
 	changes    *shared.Changes
 	events     *shared.Events
 	keeper     *shared.Keeper[*session]
@@ -97,9 +98,6 @@ func newHandler(o Options, s *server.Server) *Handler {
 	h.closedAccount.Close()
 	if o.Store != nil && !o.Stateless {
 		h.share(o.Store)
-		if o.Forward != nil {
-			h.ownSessions(*o.Forward, o.Store)
-		}
 	}
 	return h
 }
@@ -233,7 +231,12 @@ func (h *Handler) Close() {
 	}
 	h.running.Wait()
 	h.workers.Close()
-	if h.forwarder != nil {
-		h.forwarder.client.Close()
+	switch {
+	case h.forwarder != nil:
+		h.forwarder.client.Close() // operations may still have something of sessions
+	case h.replicas != nil:
+		ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+		defer cancel()
+		_ = h.replicas.Release(ctx) // or the lease expires
 	}
 }

@@ -98,7 +98,7 @@ type Options struct {
 	// It also keeps the tasks of clients of both eras, unless [server.TaskOptions].Store is set. A
 	// task is in the store before its client hears of it. Any server reports it, passes answers and
 	// notifications on, and cancels it. It runs where it began: if that server is killed, or does
-	// not reach the store for 30 seconds, its tasks have failed, and the contexts of their handlers
+	// not reach the store for 11 seconds, its tasks have failed, and the contexts of their handlers
 	// end. An outcome waits as long for the store. While the store cannot be used, no task begins,
 	// and clients are told to try again with the error [rpc.CodeBusy]. A principal has at most 1024
 	// tasks and 64 MiB in the store; over that, ended ones are removed, and if there are none, no

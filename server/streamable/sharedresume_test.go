@@ -184,7 +184,17 @@ func (s *countedStore) Renew(ctx context.Context, key string, fence int64, ttl t
 	if err := s.failure(); err != nil {
 		return false, err
 	}
+	if strings.HasPrefix(key, "replica/") { // whatever its clients do
+		s.others.Add(-1)
+	}
 	return s.Store.Renew(ctx, key, fence, ttl)
+}
+
+func (s *countedStore) Holder(ctx context.Context, key string) (store.Lease, error) {
+	if err := s.failure(); err != nil {
+		return store.Lease{}, err
+	}
+	return s.Store.Holder(ctx, key)
 }
 
 func (s *countedStore) Publish(ctx context.Context, channel string, message []byte) error {

@@ -24,7 +24,13 @@ func (h *Handler) share(of *Store) {
 		Log: h.o.Logger, Health: of.health}
 	h.o.Replicas = false
 	h.lookups = quota.NewPool(int64(h.o.MaxRequests))
-	h.events = shared.NewEvents(h.shared, h.o.MaxEvents, h.o.MaxEventBytes, h.o.MaxStored)
+	h.replicas = &shared.Replicas{Sessions: h.shared, Log: h.o.Logger, Life: of.lease,
+		Lost: h.loseOwned, Go: h.goUnlessClosed}
+	of.leases.add(h.replicas)
+	if h.o.Forward != nil {
+		h.ownSessions(*h.o.Forward, of)
+	}
+	h.events = shared.NewEvents(h.replicas, h.o.MaxEvents, h.o.MaxEventBytes, h.o.MaxStored)
 	h.keeper = shared.NewKeeper(h.shared.Interval(), func() []*session {
 		h.changes.Wake() // should a notice have been lost
 		return h.sharedSessions()
@@ -34,7 +40,7 @@ func (h *Handler) share(of *Store) {
 		i.Announce(nil, c.Method, c.URI)
 	})
 	i.ShareTasks(func(r task.Replica) task.Shared {
-		h.tasks = shared.NewTasks(h.shared, r, of.lease)
+		h.tasks = shared.NewTasks(h.replicas, r)
 		return h.tasks
 	})
 	stop := i.OnChange(func(method, uri string) {
@@ -47,10 +53,20 @@ func (h *Handler) share(of *Store) {
 	}
 	h.running.Go(func() { h.followStore(ctx) })
 	h.running.Go(func() { h.keeper.Run(ctx) })
-	h.running.Go(func() { h.events.Run(ctx) })
 	h.running.Go(func() { h.changes.Run(ctx) })
 	if h.tasks != nil {
 		h.running.Go(func() { h.tasks.Run(ctx) })
+	}
+	h.running.Go(func() { h.replicas.Run(ctx) })
+}
+
+// loseOwned ends what this server owns, whose lease may be over.
+func (h *Handler) loseOwned() {
+	if h.tasks != nil {
+		h.tasks.Lose()
+	}
+	if h.forwarder != nil {
+		h.loseSessions()
 	}
 }
 
@@ -204,7 +220,7 @@ func (x *httpRequest) shareSession(s *session) error {
 	}
 	r := shared.Record{Principal: s.principal, State: state, Changes: x.changes.Seen()}
 	if x.forwarder != nil {
-		own, err := x.forwarder.replicas.Await(x.r.Context())
+		own, err := x.replicas.Await(x.r.Context())
 		if err != nil {
 			return err
 		}

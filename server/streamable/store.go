@@ -20,7 +20,7 @@ type Store struct {
 	part   string
 	secret []byte
 	leases *leases
-	lease  time.Duration // of a server that runs tasks; 0: the default
+	lease  time.Duration // see shared.Replicas.Life
 	close  func()
 }
 

@@ -38,8 +38,8 @@ type EventReader struct {
 	request string
 	ended   bool
 	lost    bool // it has ended without an answer
-	watch   watch
-	looked  time.Time // when the replica was looked at
+	absence absence
+	looked  time.Time // when it was looked at whether the replica is gone
 	unsure  time.Time // since when records of the stream may be missing; zero: they are not
 }
 
@@ -145,12 +145,15 @@ func (r *EventReader) Next(ctx context.Context) (events []Event, err error) {
 	r.looked = time.Now()
 	if !r.unsure.IsZero() {
 		// The end may be among what is missing. The replica that has the stream says how it is.
-		if err := r.Announce(ctx); err == nil && time.Since(r.unsure) > aliveLife {
+		if err := r.Announce(ctx); err == nil && time.Since(r.unsure) > r.e.replicas.life() {
 			return nil, ErrNotStored
 		}
 	}
-	lost, err := r.watch.lost(ctx, r.e.s, r.replica)
-	if err != nil || !lost {
+	gone, err := r.absence.isGone(ctx, r.e.replicas, r.replica)
+	if err == nil && !gone && !r.absence.since.IsZero() {
+		err = r.Announce(ctx) // it may have another name by now, which it says
+	}
+	if err != nil || !gone {
 		return nil, err
 	}
 	events, more, err = r.there(ctx) // what it has added until it ended

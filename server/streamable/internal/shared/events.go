@@ -2,7 +2,6 @@ package shared
 
 import (
 	"context"
-	cryptorand "crypto/rand"
 	"errors"
 	"sync"
 	"time"
@@ -16,8 +15,8 @@ import (
 // adds events never waits for the store: those that come while others are being added are added
 // together. Its methods are safe for concurrent use.
 type Events struct {
-	s       *Sessions
-	replica string // this one
+	s        *Sessions
+	replicas *Replicas
 	// of the log of a session
 	maxEvents, maxBytes int
 	room                *quota.Pool // bytes in the logs, or on their way, that are of this replica
@@ -28,8 +27,8 @@ type Events struct {
 
 	mu     sync.Mutex
 	closed bool
-	endRun context.CancelFunc        // nil: Run has not been called
 	logs   map[string]*sessionEvents // by session
+	swept  time.Time                 // when logs that have expired were looked for
 }
 
 // sessionEvents are what this replica may still have in the log of a session.
@@ -45,47 +44,27 @@ const eventCost = 128
 
 // NewEvents returns what keeps at most that many events and bytes for each session, and at most all
 // bytes for those that this replica adds, of which a principal has only its share. With a limit
-// that is not positive, nothing is kept. The caller calls Run, and Close at the end.
-func NewEvents(s *Sessions, maxEvents, maxBytes, all int) *Events {
-	e := &Events{s: s, replica: cryptorand.Text(), maxEvents: maxEvents,
+// that is not positive, nothing is kept. The caller calls Close at the end.
+func NewEvents(r *Replicas, maxEvents, maxBytes, all int) *Events {
+	e := &Events{s: r.Sessions, replicas: r, maxEvents: maxEvents,
 		maxBytes: min(maxBytes, store.MaxValue/2), room: quota.NewPool(int64(max(all, 1))),
-		logs: map[string]*sessionEvents{}}
+		logs: map[string]*sessionEvents{}, swept: time.Now()}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	return e
 }
 
 func (e *Events) log(session string) string { return e.s.Part + "events/" + session }
 
-// Run says that this replica runs, and forgets what has expired, until ctx ends or Close is called.
-func (e *Events) Run(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
+// sweepInterval is how often logs that have expired are looked for.
+const sweepInterval = 5 * time.Second
+
+// sweep gives back the room of logs that have expired, if it has not done so for a while. e.mu must
+// be held.
+func (e *Events) sweep() {
+	if time.Since(e.swept) < sweepInterval {
 		return
 	}
-	e.endRun = cancel
-	e.running.Add(1)
-	e.mu.Unlock()
-	defer e.running.Done()
-	tick := time.NewTicker(aliveInterval)
-	defer tick.Stop()
-	for {
-		e.alive(ctx)
-		select {
-		case <-tick.C:
-			e.forgetExpired()
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// forgetExpired gives back the room of logs that have expired.
-func (e *Events) forgetExpired() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.swept = time.Now()
 	for session, log := range e.logs {
 		if time.Since(log.last) > e.s.life() {
 			e.room.Give(log.owner, log.bytes)
@@ -94,18 +73,14 @@ func (e *Events) forgetExpired() {
 	}
 }
 
-// Close ends what Events does, and says so in the store. What has not been added is given a short
-// time, of which nothing is left if the store cannot be reached.
+// Close ends what Events does. What has not been added is given a time, of which nothing is left if
+// the store cannot be reached.
 func (e *Events) Close(patience time.Duration) {
 	e.mu.Lock()
 	e.closed = true
-	if e.endRun != nil {
-		e.endRun() // before it says last that this replica runs
-	}
 	e.mu.Unlock()
 	defer time.AfterFunc(patience, e.cancel).Stop()
 	e.running.Wait()
-	e.leave(e.ctx)
 	e.cancel()
 }
 
@@ -139,7 +114,7 @@ func (e *Events) Open(session, owner string, stream int64, request string) *Even
 		request = ""
 	}
 	return &EventLog{e: e, session: session, owner: owner, next: 1,
-		head: eventRecord{Stream: stream, Replica: e.replica, Request: request}}
+		head: eventRecord{Stream: stream, Request: request}}
 }
 
 // Begin says that the stream has begun, although it has no event yet. Like all methods of an
@@ -189,6 +164,7 @@ func (l *EventLog) Add(text []byte, last bool) {
 	}
 	l.e.mu.Lock()
 	defer l.e.mu.Unlock()
+	l.e.sweep()
 	l.begun, l.due, l.ended = true, true, last
 	event := Event{l.next, text}
 	l.next++
@@ -301,6 +277,7 @@ func (l *EventLog) take() (r *eventRecord, events []Event, wake bool) {
 	l.pending = l.pending[n:]
 	l.bytes -= size + n*eventCost
 	head := l.head
+	head.Replica = l.e.replicas.Own().Name // "" without a lease: a reader asks until there is one
 	if head.Next = l.next; n > 0 {
 		head.Next = events[0].Number
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -33,6 +34,12 @@ func TestEventRecords(t *testing.T) {
 		_, err := decodeEvents([]byte(wrong))
 		assert.Assert(t, err != nil, "%q", wrong)
 	}
+}
+
+// newEvents returns the events of a replica, which has a lease once its replicas run.
+func newEvents(s *Sessions, maxEvents, maxBytes, all int) *Events {
+	return NewEvents(&Replicas{Sessions: s, Log: slog.New(slog.DiscardHandler), Lost: func() {}},
+		maxEvents, maxBytes, all)
 }
 
 // A moodyStore is slow, fails, and does some things although it says that nobody knows.
@@ -76,9 +83,9 @@ func TestEventsProperty(t *testing.T) {
 			s := newSessions(&moodyStore{random: rand.New(rand.NewPCG(seed, 2)),
 				trims: seed%3 == 0})
 			most := []int{1 << 20, 2000}[seed%2]
-			e, other := NewEvents(s, 100, most, 1<<20), NewEvents(s, 100, most, 1<<20)
+			e, other := newEvents(s, 100, most, 1<<20), newEvents(s, 100, most, 1<<20)
 			ctx, cancel := context.WithCancel(t.Context())
-			go e.Run(ctx)
+			go e.replicas.Run(ctx)
 			log, noise := e.Open("a", "ada", 7, "1"), other.Open("a", "ada", 8, "1")
 			n := 1 + random.IntN(30)
 			texts := make([][]byte, n)
@@ -148,7 +155,9 @@ func TestEventsProperty(t *testing.T) {
 			other.Close(time.Minute)
 			// Nothing is held for what has expired.
 			time.Sleep(s.life() + time.Minute)
-			e.forgetExpired()
+			e.mu.Lock()
+			e.sweep()
+			e.mu.Unlock()
 			assert.Equal(t, e.room.Held("ada"), int64(0), "seed %d", seed)
 			cancel()
 			synctest.Wait()
@@ -175,7 +184,7 @@ func (*deadStore) Append(context.Context, string, []byte, store.LogBounds) (int6
 // does not wait for long.
 func TestEventsWithoutStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := NewEvents(newSessions(new(deadStore)), 10, 4000, 10_000)
+		e := newEvents(newSessions(new(deadStore)), 10, 4000, 10_000)
 		for i := range 50 {
 			log := e.Open(fmt.Sprint(i), "ada", 1, "")
 			for range 20 {
@@ -190,10 +199,10 @@ func TestEventsWithoutStore(t *testing.T) {
 		assert.Assert(t, time.Since(begun) <= 2*time.Second)
 		e.Open("late", "ada", 1, "").Begin() // nothing runs any more
 		for _, limit := range []int{0, -1} {
-			for _, of := range []*Events{NewEvents(e.s, limit, 1, 1), NewEvents(e.s, 1, limit, 1)} {
+			for _, of := range []*Events{newEvents(e.s, limit, 1, 1), newEvents(e.s, 1, limit, 1)} {
 				assert.Assert(t, of.Open("a", "ada", 1, "") == nil)
 			}
-			roomless := NewEvents(e.s, 1, 1000, limit)
+			roomless := newEvents(e.s, 1, 1000, limit)
 			log := roomless.Open("a", "ada", 1, "")
 			log.Add([]byte("x"), false)
 			events, _ := log.waiting()
@@ -209,43 +218,109 @@ func TestEventsWithoutStore(t *testing.T) {
 	})
 }
 
-// Of a replica that is closed, the last word is that it has ended.
-func TestClosedReplicaIsLost(t *testing.T) {
-	for _, at := range []time.Duration{0, aliveInterval - 50*time.Millisecond} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newSessions(&slowPuts{Memory: new(store.Memory)})
-			e := NewEvents(s, 10, 4000, 10_000)
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			go e.Run(ctx)
-			time.Sleep(aliveInterval + at)
-			e.Close(time.Second)
-			time.Sleep(2 * aliveInterval)
-			lost, err := new(watch).lost(ctx, s, e.replica)
+// That a replica is gone is known when it has released its lease, or that has been missing for as
+// long as it lasts: not while the store may only have lost it.
+func TestAbsence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &failingStore{Store: new(store.Memory)}
+		r := &Replicas{Sessions: newSessions(s), Log: slog.New(slog.DiscardHandler),
+			Lost: func() {}}
+		other := &Replicas{Sessions: newSessions(s)}
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.Run(ctx)
+		own, err := r.Await(ctx)
+		assert.NilError(t, err)
+		var a absence
+		isGone := func() bool {
+			gone, err := a.isGone(t.Context(), other, own.Name)
 			assert.NilError(t, err)
-			assert.Assert(t, lost)
-			e.Run(ctx)
-			lost, err = new(watch).lost(ctx, s, e.replica)
+			return gone
+		}
+		assert.Assert(t, !isGone())
+		s.change(func() { s.Store = new(store.Memory) })
+		for range 20 { // until it has its lease back
+			assert.Assert(t, !isGone())
+			time.Sleep(time.Second)
+		}
+		assert.Assert(t, a.since.IsZero())
+		s.change(func() { s.fails = true })
+		_, err = a.isGone(t.Context(), other, own.Name)
+		assert.ErrorContains(t, err, "out of order")
+		s.change(func() { s.fails = false })
+
+		for _, wait := range []time.Duration{0, 1 * ReplicaLife, 2*ReplicaLife - time.Second} {
+			unknown := absence{since: time.Now().Add(-wait)}
+			gone, err := unknown.isGone(t.Context(), other, "another")
 			assert.NilError(t, err)
-			assert.Assert(t, lost)
-		})
-	}
+			assert.Equal(t, gone, wait >= ReplicaLife)
+		}
+		cancel()
+		synctest.Wait()
+		assert.Assert(t, !isGone())
+		assert.NilError(t, r.Release(t.Context()))
+		assert.Assert(t, isGone())
+	})
 }
 
-// slowPuts is a store that takes its time for what it puts, also when nobody waits for it.
-type slowPuts struct{ *store.Memory }
-
-func (s *slowPuts) Put(ctx context.Context, key string, value []byte, when store.Condition,
-	ttl time.Duration) (bool, error) {
-	time.Sleep(100 * time.Millisecond)
-	return s.Memory.Put(context.WithoutCancel(ctx), key, value, when, ttl)
+// A replica that was cut off from the store for longer than its lease lasts goes on with its
+// streams under another name, and whoever reads one of them learns that.
+func TestStreamOfARenamedReplica(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		memory := new(store.Memory)
+		cut := &failingStore{Store: memory}
+		e, elsewhere := newEvents(newSessions(cut), 10, 4000, 10_000),
+			newEvents(newSessions(memory), 10, 4000, 10_000)
+		go e.replicas.Run(ctx)
+		log := e.Open("a", "ada", 1, "7")
+		followed := make(chan struct{})
+		go func() {
+			defer close(followed)
+			elsewhere.s.Follow(ctx, func(n *Notice) {
+				if n != nil && n.Stream == 1 && n.Reader == "r" {
+					log.Follow()
+				}
+			})
+		}()
+		synctest.Wait()
+		log.Add([]byte("x"), false)
+		synctest.Wait()
+		before := e.replicas.Own().Name
+		r, err := elsewhere.Read(ctx, "r", "a", 1, 0)
+		assert.NilError(t, err)
+		read := 0
+		pump := func(d time.Duration) {
+			for end := time.Now().Add(d); time.Now().Before(end); {
+				events, err := r.Next(ctx)
+				assert.NilError(t, err)
+				read += len(events)
+				r.Wait(ctx, nil)
+			}
+		}
+		pump(time.Minute)
+		cut.change(func() { cut.fails = true })
+		pump(ReplicaLife + 5*time.Second) // the lease is over, and the replica may come back
+		cut.change(func() { cut.fails = false })
+		pump(time.Minute)
+		assert.Assert(t, e.replicas.Own().Name != before)
+		assert.Equal(t, r.replica, e.replicas.Own().Name)
+		log.Add([]byte("y"), true)
+		pump(time.Minute)
+		assert.Equal(t, read, 2)
+		assert.Assert(t, r.Ended())
+		cancel()
+		<-followed
+		e.Close(time.Second)
+		elsewhere.Close(time.Second)
+		synctest.Wait()
+	})
 }
 
 // A stream that is silent for longer than the log has anything is still found.
 func TestSilentStreamIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSessions(new(store.Memory))
-		e := NewEvents(s, 10, 4000, 10_000)
+		e := newEvents(s, 10, 4000, 10_000)
 		log, over := e.Open("a", "ada", 1, ""), e.Open("a", "ada", 2, "")
 		log.Add([]byte("x"), false)
 		over.Add([]byte("y"), true)
@@ -278,8 +353,8 @@ func TestSilentStreamIsKept(t *testing.T) {
 func TestStreamOfALostSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		e := NewEvents(newSessions(new(store.Memory)), 10, 4000, 10_000)
-		go e.Run(ctx)
+		e := newEvents(newSessions(new(store.Memory)), 10, 4000, 10_000)
+		go e.replicas.Run(ctx)
 		log, answered := e.Open("a", "ada", 1, "7"), e.Open("a", "ada", 2, "8")
 		log.Begin()
 		answered.Add([]byte("y"), true)
@@ -315,8 +390,8 @@ func TestReaderThatMissedTheEnd(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			s := newSessions(new(store.Memory))
-			e, other := NewEvents(s, 10, 4000, 10_000), NewEvents(s, 1, 4000, 10_000)
-			go e.Run(ctx)
+			e, other := newEvents(s, 10, 4000, 10_000), newEvents(s, 1, 4000, 10_000)
+			go e.replicas.Run(ctx)
 			log := e.Open("a", "ada", 1, "7")
 			if knows {
 				go s.Follow(ctx, func(n *Notice) {

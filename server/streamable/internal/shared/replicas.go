@@ -1,6 +1,7 @@
 package shared
 
 import (
+	"cmp"
 	"context"
 	cryptorand "crypto/rand"
 	"encoding/json"
@@ -12,14 +13,8 @@ import (
 
 const (
 	// ReplicaLife is how long others wait for a replica of which the store hears nothing. Then they
-	// take over the sessions that it owns.
+	// take over the sessions that it owns, and its tasks have failed.
 	ReplicaLife = 15 * time.Second
-	// stopTime is how much earlier the replica itself ends what it owns, so that nothing of it is
-	// left when others begin.
-	stopTime = 4 * time.Second
-
-	replicaInterval = 3 * time.Second // between two renewals of a lease
-	replicaPause    = 500 * time.Millisecond
 	// watchInterval is how often somebody who waits for a replica looks at its lease.
 	watchInterval = 2 * time.Second
 )
@@ -27,15 +22,17 @@ const (
 // ErrGone is the cause of the end of what waits for a replica that does not exist any more.
 var ErrGone = errors.New("the replica has ended, or has lost its lease")
 
-// Replicas are the replicas that may own sessions, this one among them. Each has a lease in the
-// store: while it has it, the sessions whose records name it are its own. A replica that may have
-// lost its lease, by its own clock, ends what it owns, and goes on under another name.
+// Replicas are those that share a store, this one among them. Each has a lease there, which says
+// that it runs: while it has it, the sessions, tasks and streams whose records name it are its own.
+// A replica that may have lost its lease, by its own clock, ends what it owns, and goes on under
+// another name.
 //
 // Its methods are safe for concurrent use.
 type Replicas struct {
 	Sessions *Sessions
-	URL      string // at which the others reach this replica
+	URL      string // at which the others reach this replica; "": they pass nothing on to it
 	Log      *slog.Logger
+	Life     time.Duration // of leases; 0: ReplicaLife
 	// Lost ends what this replica owned under a name that it has lost. It is called before the
 	// replica has another one, on the goroutine of Run.
 	Lost func()
@@ -48,7 +45,10 @@ type Replicas struct {
 	changed chan struct{} // closed when that changes; nil: nobody waits
 	own     Replica       // without a name: it has no lease
 	until   time.Time     // when the lease of own may have ended, with the time to stop before
-	watched map[string]*watchedReplica
+	// when the last lease was asked for, and the time of the store then, in microseconds
+	acquired time.Time
+	clock    int64
+	watched  map[string]*watchedReplica
 }
 
 // A Replica is a replica with a lease.
@@ -57,6 +57,12 @@ type Replica struct {
 	Fence int64  // the number of its lease
 	URL   string
 }
+
+func (r *Replicas) life() time.Duration { return cmp.Or(r.Life, ReplicaLife) }
+
+// stopTime is how much earlier than others expect it the replica itself ends what it owns, so that
+// nothing of it is left when they begin.
+func (r *Replicas) stopTime() time.Duration { return r.life() * 4 / 15 }
 
 func (r *Replicas) key(name string) string { return r.Sessions.Part + "replica/" + name }
 
@@ -77,6 +83,17 @@ func (r *Replicas) holdsLocked() bool {
 	return r.own.Name != "" && now.Before(r.until) && now.Round(0).Before(r.until.Round(0))
 }
 
+// Now returns the time of the store, in microseconds, as far as this replica knows it: it has had a
+// lease, whose number was the time.
+func (r *Replicas) Now() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.clock == 0 {
+		return 0
+	}
+	return r.clock + time.Since(r.acquired).Microseconds()
+}
+
 // Run keeps the lease of this replica until ctx ends. Then the lease still lasts for a time, see
 // Release.
 func (r *Replicas) Run(ctx context.Context) {
@@ -89,11 +106,11 @@ func (r *Replicas) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := r.hold(ctx)
 		if err != nil && !fails && ctx.Err() == nil {
-			r.Log.Warn("the lease by which this server owns sessions is not renewed", "error", err)
+			r.Log.Warn("the lease of this server in the store is not renewed", "error", err)
 		}
-		pause := replicaInterval
+		pause := r.life() / 5
 		if fails = err != nil; fails {
-			pause = replicaPause
+			pause = r.life() / 30
 			r.fail(err)
 		} else if r.Own().Name == "" {
 			continue
@@ -147,7 +164,7 @@ func (r *Replicas) hold(ctx context.Context) error {
 func (r *Replicas) renew(ctx context.Context, own Replica) (held bool, err error) {
 	ctx, end := r.Sessions.use(ctx)
 	defer func() { end(err) }()
-	return r.Sessions.Store.Renew(ctx, r.key(own.Name), own.Fence, ReplicaLife)
+	return r.Sessions.Store.Renew(ctx, r.key(own.Name), own.Fence, r.life())
 }
 
 func (r *Replicas) acquire(ctx context.Context, own Replica, begun time.Time) (err error) {
@@ -161,12 +178,15 @@ func (r *Replicas) acquire(ctx context.Context, own Replica, begun time.Time) (e
 	if err != nil {
 		return err
 	}
-	l, _, err := r.Sessions.Store.Acquire(ctx, r.key(own.Name), data, ReplicaLife)
+	l, _, err := r.Sessions.Store.Acquire(ctx, r.key(own.Name), data, r.life())
 	if err != nil {
 		return err
 	}
 	own.Fence = l.Fence // also if it is there already: nobody else has this name
 	r.set(own, begun)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.acquired, r.clock = begun, l.Fence
 	return nil
 }
 
@@ -174,7 +194,7 @@ func (r *Replicas) acquire(ctx context.Context, own Replica, begun time.Time) (e
 func (r *Replicas) set(own Replica, begun time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.own, r.until, r.failing = own, begun.Add(ReplicaLife-stopTime), nil
+	r.own, r.until, r.failing = own, begun.Add(r.life()-r.stopTime()), nil
 	r.wakeLocked()
 }
 
@@ -224,7 +244,7 @@ func (r *Replicas) giveUp() {
 	r.mu.Lock()
 	r.own = Replica{}
 	r.mu.Unlock()
-	r.Log.Warn("this server has lost the lease by which it owns sessions, and ends what they had here")
+	r.Log.Warn("this server has lost its lease in the store, and ends what it owned by that")
 	r.Lost()
 }
 
@@ -278,6 +298,8 @@ func (r *Replicas) Find(ctx context.Context, name string) (found Replica, err er
 	return found, err
 }
 
+// find is Find, but for a lease that the store does not have, perhaps because it was emptied or has
+// been away: then the replica has no name.
 func (r *Replicas) find(ctx context.Context, name string) (found Replica, err error) {
 	ctx, end := r.Sessions.use(ctx)
 	defer func() { end(err) }()
@@ -365,4 +387,26 @@ func (r *Replicas) watch(name string, w *watchedReplica) {
 			return
 		}
 	}
+}
+
+// An absence decides whether a replica is gone that owns nothing exclusively: a store that was
+// emptied, or was away for long, does not have its lease either, until it says again that it runs.
+// So it is gone when its lease has been missing for as long as one lasts, or was released.
+type absence struct {
+	since time.Time // zero: it was there
+}
+
+// isGone looks at a replica.
+func (a *absence) isGone(ctx context.Context, r *Replicas, name string) (bool, error) {
+	found, err := r.find(ctx, name)
+	switch {
+	case errors.Is(err, ErrGone):
+		return true, nil
+	case err != nil || found.Name != "":
+		a.since = time.Time{}
+		return false, err
+	case a.since.IsZero():
+		a.since = time.Now()
+	}
+	return time.Since(a.since) >= r.life(), nil
 }

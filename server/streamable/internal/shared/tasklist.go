@@ -39,17 +39,6 @@ func (t *Tasks) listKey(owner string) string {
 	return t.s.Part + "tasks/" + owner
 }
 
-// now returns the time of the store, in microseconds, as far as this replica knows it: with a
-// lease, whose number was the time.
-func (t *Tasks) now() int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.clock == 0 {
-		return 0
-	}
-	return t.clock + time.Since(t.began).Microseconds()
-}
-
 // changeList changes a list, which change may be asked for more than once, and removes the tasks
 // that it returns, now or later. ttl is how long the list must last at least.
 func (t *Tasks) changeList(ctx context.Context, owner string, ttl time.Duration,
@@ -69,7 +58,7 @@ func (t *Tasks) changeList(ctx context.Context, owner string, ttl time.Duration,
 				return err
 			}
 		}
-		now := max(t.now(), l.Fence)
+		now := max(t.replicas.Now(), l.Fence)
 		all = slices.DeleteFunc(all, func(one listed) bool { return one.Until <= now })
 		all, evicted, err := change(all)
 		if err != nil {
@@ -128,7 +117,7 @@ func (t *Tasks) count(ctx context.Context, r *task.Record, o *own, size int) err
 		Ended: r.Task.Status.Terminal()}
 	err := t.changeList(ctx, r.Owner, ttl, func(all []listed) ([]listed, []string, error) {
 		all = slices.DeleteFunc(all, func(other listed) bool { return other.ID == one.ID })
-		one.Until = t.now() + ttl.Microseconds()
+		one.Until = t.replicas.Now() + ttl.Microseconds()
 		all, evicted := makeRoom(all, one.Bytes)
 		if len(all) >= maxTasks || one.Bytes+bytesOf(all) > maxTaskBytes {
 			return nil, nil, task.ErrFull

@@ -2,7 +2,6 @@ package shared
 
 import (
 	"context"
-	cryptorand "crypto/rand"
 	"errors"
 	"maps"
 	"slices"
@@ -12,29 +11,21 @@ import (
 	"github.com/stdwire/stdwire/server/internal/task"
 )
 
-// begin makes a task one of this replica, which gets a lease if it has none.
+// begin makes a task one of this replica.
 func (t *Tasks) begin(ctx context.Context, id string) (*own, error) {
-	select {
-	case t.leasing <- struct{}{}:
-		defer func() { <-t.leasing }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	t.mu.Lock()
-	held, closed := t.server != "" && time.Now().Before(t.until), t.closed
-	t.mu.Unlock()
-	switch {
-	case closed:
-		return nil, errClosed
-	case !held:
-		t.lose()
-		if err := t.acquire(ctx, cryptorand.Text()); err != nil {
-			return nil, err
-		}
+	if _, err := t.replicas.Await(ctx); err != nil {
+		return nil, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	o := &own{server: t.server}
+	if t.closed {
+		return nil, errClosed
+	}
+	// The lease may be lost at any time, but then Lose ends the task, which waits for mu.
+	o := &own{server: t.replicas.Own().Name}
+	if o.server == "" {
+		return nil, errLeaseLost
+	}
 	t.running[id] = o
 	return o, nil
 }
@@ -62,114 +53,15 @@ func (t *Tasks) remove(id, owner string) {
 	}
 }
 
-// lasts returns until when a lease lasts that was acquired or renewed after begin. A tenth of it is
-// for clocks that run differently.
-func (t *Tasks) lasts(begin time.Time) time.Time { return begin.Add(t.life - t.life/10) }
-
-// acquire gets a lease by a name. The caller holds leasing.
-func (t *Tasks) acquire(ctx context.Context, server string) error {
-	begin := time.Now()
-	l, acquired, err := t.s.Store.Acquire(ctx, t.s.Part+"server/"+server, nil, t.life)
-	if err != nil {
-		return err
-	}
-	if !acquired { // the name is random: the store has it from an attempt whose reply was lost
-		if l, err = t.s.Store.Holder(ctx, t.s.Part+"server/"+server); err != nil {
-			return err
-		}
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.server, t.fence, t.until = server, l.Fence, t.lasts(begin)
-	t.began, t.clock = begin, l.Fence
-	return nil
-}
-
-// lose ends all tasks of this replica, whose lease may be over.
-func (t *Tasks) lose() {
+// Lose ends all tasks of this replica, whose lease may be over.
+func (t *Tasks) Lose() {
 	t.mu.Lock()
 	lost := slices.Collect(maps.Keys(t.running))
 	clear(t.running)
-	t.server = ""
 	t.mu.Unlock()
 	for _, id := range lost {
 		t.replica.Lose(id)
 	}
-}
-
-// keepLease renews the lease until ctx ends.
-func (t *Tasks) keepLease(ctx context.Context) {
-	interval := t.life / 6
-	timer := time.NewTimer(interval)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-		case <-t.hurry:
-		case <-ctx.Done():
-			return
-		}
-		next := interval
-		if err := t.renew(ctx); err != nil {
-			next = min(interval, Pause())
-		}
-		t.mu.Lock()
-		if t.server != "" {
-			next = min(next, max(time.Until(t.until), 0))
-		}
-		t.mu.Unlock()
-		timer.Reset(next)
-	}
-}
-
-// renew renews the lease, or ends what belongs to it when it may be over. Without tasks, it
-// releases the lease.
-func (t *Tasks) renew(ctx context.Context) error {
-	select {
-	case t.leasing <- struct{}{}:
-		defer func() { <-t.leasing }()
-	case <-ctx.Done():
-		return nil
-	}
-	t.mu.Lock()
-	server, fence, left := t.server, t.fence, time.Until(t.until)
-	idle := len(t.running) == 0
-	if idle {
-		t.server = ""
-	}
-	t.mu.Unlock()
-	switch {
-	case server == "":
-		return nil
-	case left <= 0:
-		t.lose()
-		return nil
-	}
-	key := t.s.Part + "server/" + server
-	var err error
-	ctx, end := t.s.use(ctx)
-	defer func() { end(err) }()
-	ctx, cancel := context.WithTimeout(ctx, left)
-	defer cancel()
-	if idle {
-		_, err = t.s.Store.Release(ctx, key, fence, 0) // if it fails, it expires
-		return nil
-	}
-	begin := time.Now()
-	renewed, err := t.s.Store.Renew(ctx, key, fence, t.life)
-	if err == nil && !renewed {
-		// The lease was not over: the store has lost it, and perhaps the tasks.
-		if err = t.acquire(ctx, server); err == nil {
-			t.lookAtAll()
-		}
-		return err
-	}
-	if renewed {
-		t.mu.Lock()
-		t.until = t.lasts(begin)
-		t.mu.Unlock()
-	}
-	return err
 }
 
 // Tell implements [task.Shared].
@@ -197,13 +89,9 @@ func (t *Tasks) Heard(n *Notice) {
 	}
 }
 
-// Missed makes the replica look at its lease and all tasks, because notices may be missing: the
-// store may have been away, and be empty. It does not block.
+// Missed makes the replica look at all tasks, because notices may be missing: the store may have
+// been away, and be empty. It does not block.
 func (t *Tasks) Missed() {
-	select {
-	case t.hurry <- struct{}{}:
-	default:
-	}
 	t.lookAtAll()
 	for _, id := range t.replica.Watched() {
 		t.replica.Changed(id, "")
@@ -236,36 +124,26 @@ func (t *Tasks) lookAtAll() {
 // stopTimeout is how long tasks have to end when Run does.
 const stopTimeout = time.Second
 
-// Run keeps the lease of the replica and looks at its tasks, until ctx ends. Then it ends the tasks
-// that run, as failed.
+// Run looks at the tasks of the replica until ctx ends. Then it ends those that run, as failed.
 func (t *Tasks) Run(ctx context.Context) {
 	var running sync.WaitGroup
-	running.Go(func() { t.keepLease(ctx) })
 	running.Go(func() { t.work(ctx) })
 	running.Go(func() { t.tend(ctx) })
 	running.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
-	t.leasing <- struct{}{} // no task begins after this
 	t.mu.Lock()
-	t.closed = true
+	t.closed = true // no task begins after this
 	t.mu.Unlock()
-	<-t.leasing
 	t.replica.EndAll(ctx)
-	t.mu.Lock()
-	server, fence := t.server, t.fence
-	t.mu.Unlock()
-	t.lose() // what could not be stored
+	t.Lose() // what could not be stored
 	t.tell(ctx)
-	if server != "" {
-		_, _ = t.s.Store.Release(ctx, t.s.Part+"server/"+server, fence, 0) // or it expires
-	}
 }
 
 // work tells of changes and looks at tasks until ctx ends: when it is woken, and every now and then
 // in case notices were lost.
 func (t *Tasks) work(ctx context.Context) {
-	tick := time.NewTicker(t.life / 6)
+	tick := time.NewTicker(t.interval())
 	defer tick.Stop()
 	for {
 		select {
@@ -291,7 +169,7 @@ func (t *Tasks) work(ctx context.Context) {
 
 // tend does every now and then what nobody waits for, until ctx ends.
 func (t *Tasks) tend(ctx context.Context) {
-	tick := time.NewTicker(t.life / 6)
+	tick := time.NewTicker(t.interval())
 	defer tick.Stop()
 	for {
 		select {

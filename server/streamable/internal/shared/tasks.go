@@ -17,25 +17,17 @@ import (
 
 // Tasks are the tasks of all replicas. A task is a lease whose data are its state: only who has
 // read the state changes it, so that a replica whose task has been ended cannot end it otherwise. A
-// replica that runs tasks has a lease of its own. A task whose replica has lost that has failed, as
-// whoever looks at it sees and stores. Tasks implements [task.Shared].
+// task whose replica has lost its lease has failed, as whoever looks at it sees and stores. Tasks
+// implements [task.Shared].
 type Tasks struct {
-	s       *Sessions
-	replica task.Replica
-	name    string        // of this replica in notices
-	life    time.Duration // of the lease of a replica
-
-	leasing chan struct{} // full while the lease is acquired or released
-	wake    chan struct{} // makes work run
-	hurry   chan struct{} // makes the lease be renewed
+	s        *Sessions
+	replicas *Replicas
+	replica  task.Replica
+	name     string        // of this replica in notices
+	wake     chan struct{} // makes work run
 
 	mu       sync.Mutex
 	closed   bool
-	server   string              // the name of this replica; "" while it has no lease
-	fence    int64               // of the lease
-	until    time.Time           // the lease lasts until then or longer
-	began    time.Time           // when the lease was acquired
-	clock    int64               // the time of the store then, in microseconds
 	running  map[string]*own     // tasks of this replica
 	notes    map[string]string   // changes to tell of: sessions by task
 	looks    map[string]struct{} // tasks of this replica to look at
@@ -46,7 +38,7 @@ var _ task.Shared = (*Tasks)(nil)
 
 // An own is a task that this replica runs. Only Put changes it, under mu.
 type own struct {
-	server  string // the name of this replica when the task began
+	server  string // the name of the [Replica] when the task began
 	counted int64  // its bytes in the list of its principal
 
 	version int64     // of the state in the store
@@ -61,23 +53,18 @@ func (t *Tasks) setOwn(o *own, version int64, r *task.Record) {
 	o.version, o.expires, o.asks = version, r.Expires, len(r.Task.InputRequests) > 0
 }
 
-// TaskLease is how long a replica that nobody hears of is known to run its tasks.
-const TaskLease = 30 * time.Second
-
 // maxUnwanted limits the tasks that wait to be removed. Those over it expire.
 const maxUnwanted = 1024
 
-// NewTasks returns the tasks of a replica, which Run keeps. life is that of its lease; 0:
-// TaskLease.
-func NewTasks(s *Sessions, r task.Replica, life time.Duration) *Tasks {
-	if life == 0 {
-		life = TaskLease
-	}
-	return &Tasks{s: s, replica: r, name: cryptorand.Text(), life: life,
-		leasing: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		hurry: make(chan struct{}, 1), running: map[string]*own{}, notes: map[string]string{},
+// NewTasks returns the tasks of a replica, which Run looks after.
+func NewTasks(of *Replicas, r task.Replica) *Tasks {
+	return &Tasks{s: of.Sessions, replicas: of, replica: r, name: cryptorand.Text(),
+		wake: make(chan struct{}, 1), running: map[string]*own{}, notes: map[string]string{},
 		looks: map[string]struct{}{}, unwanted: map[string]string{}}
 }
+
+// interval is how often tasks are looked at, in case notices were lost.
+func (t *Tasks) interval() time.Duration { return t.replicas.life() / 3 }
 
 // A taskState is what the store has of a task.
 type taskState struct {
@@ -331,17 +318,14 @@ func (t *Tasks) find(ctx context.Context, id string, outcome *task.Outcome) (*ta
 	return nil, errContended
 }
 
-// missing returns an error if a task or lease that the store does not have may be put back, because
-// the store was empty a short time ago.
+// missing returns an error if a task that the store does not have may be put back, because the
+// store was empty a short time ago.
 func (t *Tasks) missing(ctx context.Context, l store.Lease) error {
 	if l.Fence != 0 { // it was removed
 		return nil
 	}
-	if _, err := t.s.lookAtEpoch(ctx); err != nil {
-		return err
-	}
-	young, err := t.s.Store.Get(ctx, young)
-	if err == nil && young != nil {
+	young, err := t.replicas.isYoung(ctx)
+	if err == nil && young {
 		err = ErrEmptied
 	}
 	return err
@@ -349,17 +333,19 @@ func (t *Tasks) missing(ctx context.Context, l store.Lease) error {
 
 // runs reports whether the replica on which a task runs does so still.
 func (t *Tasks) runs(ctx context.Context, id, server string) (bool, error) {
+	here := t.replicas.Own().Name == server
 	t.mu.Lock()
-	own, here := t.running[id], t.server == server
+	own := t.running[id]
 	t.mu.Unlock()
 	if own != nil || here {
 		return own != nil, nil
 	}
-	l, err := t.s.Store.Holder(ctx, t.s.Part+"server/"+server)
-	if err != nil || l.Data != nil {
+	switch _, err := t.replicas.Find(ctx, server); {
+	case errors.Is(err, ErrGone):
+		return false, nil
+	default:
 		return true, err
 	}
-	return false, t.missing(ctx, l) // the replica may put it back
 }
 
 // Delete implements [task.Shared].
@@ -439,7 +425,7 @@ func (t *Tasks) Answer(ctx context.Context, id string, answers map[string]task.A
 	if len(data) > maxAnswers {
 		return task.ErrFull
 	}
-	life := max(2*t.life, time.Minute) // a replica that does not look in its own lease is gone
+	life := max(2*t.replicas.life(), time.Minute) // who does not look for so long is gone
 	for n := range attempts {
 		if err := store.PauseBetween(ctx, n); err != nil {
 			return err

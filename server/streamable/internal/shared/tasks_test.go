@@ -118,7 +118,8 @@ func replicas(t *testing.T, n int) []*replica {
 		log := slog.New(slog.DiscardHandler)
 		r.host = task.New(task.Options{Log: log})
 		sessions := newSessions(r.cable)
-		r.Tasks = NewTasks(sessions, task.Replica{Tasks: r.host,
+		leases := &Replicas{Sessions: sessions, Log: log, Lost: func() { r.Lose() }}
+		r.Tasks = NewTasks(leases, task.Replica{Tasks: r.host,
 			Changed: func(id, _ string) {
 				r.mu.Lock()
 				defer r.mu.Unlock()
@@ -128,12 +129,13 @@ func replicas(t *testing.T, n int) []*replica {
 				r.mu.Lock()
 				defer r.mu.Unlock()
 				return r.watched
-			}}, 0)
+			}})
 		r.host.Share(r.Tasks)
 		_, err := sessions.lookAtEpoch(t.Context())
 		assert.NilError(t, err)
 		ctx, cancel := context.WithCancel(context.Background())
 		var running sync.WaitGroup
+		running.Go(func() { leases.Run(ctx) })
 		running.Go(func() { r.Run(ctx) })
 		running.Go(func() {
 			sessions.Follow(ctx, func(n *Notice) {
@@ -148,6 +150,7 @@ func replicas(t *testing.T, n int) []*replica {
 		r.stop = func() {
 			cancel()
 			running.Wait()
+			_ = leases.Release(context.Background())
 		}
 		r.kill = func() {
 			r.cable.cut.Store(true)
@@ -237,7 +240,7 @@ func TestLostReplica(t *testing.T) {
 		assert.Equal(t, there.status(j.id), "working")
 		here.kill()
 		assert.Equal(t, there.status(j.id), "working")
-		time.Sleep(TaskLease + TaskLease/6)
+		time.Sleep(ReplicaLife + ReplicaLife/6)
 		synctest.Wait()
 		there.mu.Lock()
 		told := there.told[len(there.told)-1]
@@ -269,7 +272,7 @@ func TestReplicaLosesItsLease(t *testing.T) {
 		_, err := here.start("ann")
 		assert.ErrorIs(t, err, task.ErrUnavailable)
 		assert.ErrorIs(t, one.End(t.Context()), task.ErrUnavailable)
-		time.Sleep(15 * time.Second)
+		time.Sleep(ReplicaLife / 2)
 		ended := make(chan struct{})
 		go func() { // ends while the store cannot be reached, and waits
 			other.result("too late")
@@ -277,11 +280,11 @@ func TestReplicaLosesItsLease(t *testing.T) {
 		}()
 		lost := time.Now()
 		<-ended
-		assert.Assert(t, time.Since(lost) < TaskLease)
+		assert.Assert(t, time.Since(lost) < ReplicaLife)
 		synctest.Wait()
 		assert.Equal(t, context.Cause(quick.ctx), error(task.Lost))
 		assert.Equal(t, there.status(quick.id), "working") // its lease is just not over
-		time.Sleep(TaskLease / 5)
+		time.Sleep(ReplicaLife / 3)
 		for _, j := range []*job{one, other, quick} {
 			assert.Equal(t, there.status(j.id), "failed")
 		}
@@ -304,7 +307,7 @@ func TestOutcomeWaitsForTheStore(t *testing.T) {
 		j := here.mustStart("ann")
 		here.cable.cut.Store(true)
 		go j.result("<x>")
-		time.Sleep(TaskLease / 2)
+		time.Sleep(ReplicaLife / 2)
 		assert.Equal(t, there.status(j.id), "working")
 		here.cable.cut.Store(false)
 		time.Sleep(time.Second)
@@ -403,7 +406,7 @@ func TestTaskThatMayHaveBegun(t *testing.T) {
 			for _, r := range here.mustList("bob") { // not until the store has none
 				assert.Equal(t, r.Task.Status, mcp.TaskFailed)
 			}
-			time.Sleep(TaskLease)
+			time.Sleep(ReplicaLife)
 		}
 		listed, err := all[1].List(t.Context(), "bob", "", 10)
 		assert.NilError(t, err)
@@ -468,7 +471,7 @@ func TestTasksAreBounded(t *testing.T) {
 					TaskID: fmt.Sprintf("f%010x-%s", i, strings.Repeat("A", 26))}}, new(own), 16<<20))
 		}
 		r.cable.stuck.Store(false)
-		time.Sleep(TaskLease)
+		time.Sleep(ReplicaLife)
 		for _, j := range ended {
 			assert.Equal(t, r.status(j.id), "none")
 		}
@@ -720,7 +723,7 @@ func TestTasksInRandomHistories(t *testing.T) {
 					go jobs[id].result(id)
 				}
 			}
-			time.Sleep(2 * TaskLease)
+			time.Sleep(2 * ReplicaLife)
 			synctest.Wait()
 			look()
 			for _, id := range ids {
