@@ -24,6 +24,8 @@ import (
 )
 
 const (
+	// interval is how often the state is applied, which does not look at the store, and the store
+	// is looked at while it fails.
 	interval     = 250 * time.Millisecond
 	storeTimeout = 2 * time.Second
 	// endTimeout is how long the end waits for the store, to tell it what was decided last.
@@ -121,7 +123,7 @@ func (a *Accepted) makeCanonical() {
 type Decisions struct {
 	store store.Store
 	log   *slog.Logger
-	wake  chan struct{} // has an element when something waits
+	wake  chan struct{} // has an element when something waits, or the store may say something new
 
 	// Only of Follow.
 	cursor store.Cursor
@@ -207,6 +209,9 @@ func (d *Decisions) Failure() error {
 // Follow calls apply with what has been decided, again and again while the store can be used, until
 // ctx ends. The state is the same unless it has changed, and must not be modified.
 func (d *Decisions) Follow(ctx context.Context, apply func(*State)) {
+	var waking sync.WaitGroup
+	waking.Go(func() { store.Wake(ctx, d.store, changesKey, d.wake) })
+	defer waking.Wait()
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	var state *State
@@ -228,12 +233,26 @@ func (d *Decisions) Follow(ctx context.Context, apply func(*State)) {
 			d.log.Warn("what operators decide is not shared with other gateways: the store fails",
 				slog.Any("error", err))
 		}
-		select {
-		case <-ticker.C:
-		case <-d.wake:
-		case <-ctx.Done():
+		for waits := true; waits; {
+			select {
+			case <-ticker.C:
+				if waits = err == nil && !d.hasLost(); waits {
+					apply(state)
+				}
+			case <-d.wake:
+				waits = false
+			case <-ctx.Done():
+				waits = false
+			}
 		}
 	}
+}
+
+// hasLost reports whether the store has lost something that is to be put back.
+func (d *Decisions) hasLost() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.lost
 }
 
 // end tells the store what waits, and says if the other gateways will not know of it.
@@ -313,7 +332,7 @@ func (d *Decisions) flush(ctx context.Context) error {
 	d.mu.Lock()
 	d.known = &known
 	d.mu.Unlock()
-	if _, err := d.store.Append(ctx, changesKey, []byte("x"), changes); err != nil {
+	if err := store.AppendAndWake(ctx, d.store, changesKey, []byte("x"), changes); err != nil {
 		return err
 	}
 	d.mu.Lock()

@@ -111,7 +111,7 @@ func TestRemovedKeys(t *testing.T) {
 		assert.NilError(t, err)
 		renewed, err := s.Renew(t.Context(), switchedKey, l.Fence, 2*readEvery)
 		assert.Assert(t, err == nil && renewed)
-		time.Sleep(readEvery + time.Second)
+		time.Sleep(readEvery + time.Minute)
 		synctest.Wait()
 		has("a=disabled b=disabled a/t=1 a/u=1")
 		l, err = s.Holder(t.Context(), switchedKey)
@@ -174,4 +174,74 @@ func TestOutrun(t *testing.T) {
 	now, err = d.Read(t.Context())
 	assert.NilError(t, err)
 	assert.Equal(t, describe(now), "a/t=1")
+}
+
+// A counted store counts how often its logs are read, and may lose messages.
+type counted struct {
+	store.Store
+	reads atomic.Int32
+	quiet atomic.Bool
+}
+
+func (c *counted) After(ctx context.Context, key string, number int64) ([]store.Event, bool,
+	error) {
+	c.reads.Add(1)
+	return c.Store.After(ctx, key, number)
+}
+
+func (c *counted) Publish(ctx context.Context, channel string, message []byte) error {
+	if c.quiet.Load() {
+		return nil
+	}
+	return c.Store.Publish(ctx, channel, message)
+}
+
+// What is decided elsewhere is followed at once, or a little later if the message is lost. While
+// nothing is decided, the store is hardly asked, but the state is applied again and again.
+func TestWoken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &counted{Store: new(store.Memory)}
+		there := follow(t, s)
+		here := New(s, discard)
+		var state atomic.Pointer[State]
+		var applied atomic.Int32
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			here.Follow(ctx, func(now *State) {
+				state.Store(now)
+				applied.Add(1)
+			})
+		}()
+		time.Sleep(time.Minute)
+		there.Switch("a", true, false)
+		synctest.Wait()
+		assert.Equal(t, describe(state.Load()), "a=disabled")
+		s.quiet.Store(true)
+		there.Switch("a", false, false)
+		synctest.Wait()
+		assert.Equal(t, describe(state.Load()), "a=disabled")
+		time.Sleep(15 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, describe(state.Load()), "a=as configured")
+		l, err := s.Holder(ctx, switchedKey)
+		assert.NilError(t, err)
+		_, err = s.Release(ctx, switchedKey, l.Fence, 0) // what was removed is put back soon
+		assert.NilError(t, err)
+		s.quiet.Store(false)
+		assert.NilError(t, store.AppendAndWake(ctx, s, changesKey, []byte("x"), changes))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		now, err := New(s, discard).Read(ctx)
+		assert.NilError(t, err)
+		assert.Equal(t, describe(now), "a=as configured")
+		reads, before := s.reads.Load(), applied.Load()
+		time.Sleep(time.Hour)
+		reads = s.reads.Load() - reads
+		assert.Assert(t, reads < 2*3600/10*2, "two gateways read %d times in an hour", reads)
+		assert.Assert(t, applied.Load()-before > 3600)
+		cancel()
+		<-ended
+	})
 }

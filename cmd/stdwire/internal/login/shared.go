@@ -41,6 +41,7 @@ var errUnusable = errors.New("the store of the logins of users cannot be used no
 // store knows no names, so the users whom it has are values too.
 type shared struct {
 	store store.Store
+	wake  chan struct{} // lets Follow look; has an element when it is to
 	// changing is held for reading while rows are changed, so that followShared compares no older
 	// ones with what this process knows.
 	changing sync.RWMutex
@@ -68,7 +69,7 @@ func NewShared(s store.Store, secret []byte) (*Store, error) {
 	var err error
 	logins.seal, err = newSealer(secret)
 	logins.shared = &shared{store: s, cursor: store.Cursor{Store: s, Key: changesKey},
-		stale: map[string]bool{}, missed: map[Key]bool{}}
+		wake: make(chan struct{}, 1), stale: map[string]bool{}, missed: map[Key]bool{}}
 	logins.links = s
 	return logins, err
 }
@@ -176,6 +177,10 @@ func (s *Store) currentShared(ctx context.Context, k Key) (*row, error) {
 	}
 	rows, err := s.shared.read(ctx, k.User)
 	if errors.Is(err, errUnusable) {
+		select { // so that others need not find it out
+		case s.shared.wake <- struct{}{}:
+		default:
+		}
 		return nil, err
 	}
 	if r := rows[k]; r == nil || !r.IsValid(time.Now()) {
@@ -188,6 +193,23 @@ func (s *Store) currentShared(ctx context.Context, k Key) (*row, error) {
 	defer s.mu.Unlock()
 	s.learn(k, rows[k])
 	return rows[k], nil
+}
+
+// isBehind reports whether Follow could not read all of a shared store.
+func (s *Store) isBehind() bool {
+	return s.shared != nil && (s.Failure() != nil || len(s.shared.stale) > 0)
+}
+
+// hasEnded reports whether a login that Follow reports has ended, unless it was renewed elsewhere.
+func (s *Store) hasEnded(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, known := range s.known {
+		if !now.Before(known.until) {
+			return true
+		}
+	}
+	return false
 }
 
 // miss notes that a user has not logged in. Of too many, any one is forgotten, and sees what has
@@ -264,8 +286,8 @@ func (s *Store) changeShared(ctx context.Context, k Key, edit func(map[Key]*row)
 	s.mu.Unlock()
 	limited, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	_, err = s.shared.store.Append(limited, changesKey, []byte(k.User), changes)
-	return true, unusable(err)
+	return true, unusable(store.AppendAndWake(limited, s.shared.store, changesKey, []byte(k.User),
+		changes))
 }
 
 // list puts a user into the index, who has a login until a time. A user stays there a day longer

@@ -39,7 +39,7 @@ const (
 	keepUnknown = 24 * time.Hour
 	lockTimeout = 10 * time.Second
 	fileLocks   = 16
-	// followInterval is how often the file is checked.
+	// followInterval is how often the file is checked, and a shared store while it fails.
 	followInterval = 250 * time.Millisecond
 )
 
@@ -473,20 +473,33 @@ func (s *Store) All(ctx context.Context) (all []Login, err error) {
 // the former logins stay in use, but for those of a shared store.
 func (s *Store) Follow(ctx context.Context, inUse func() bool, begun func(Key),
 	ended func(k Key, revoked bool), failed func(error)) {
+	var wake chan struct{} // nil: nobody wakes who follows a file
+	if s.shared != nil {
+		wake = s.shared.wake
+		var waking sync.WaitGroup
+		waking.Go(func() { store.Wake(ctx, s.shared.store, changesKey, wake) })
+		defer waking.Wait()
+	}
 	ticker := time.NewTicker(followInterval)
 	defer ticker.Stop()
-	for {
+	for woken := true; ; {
 		select {
 		case <-ticker.C:
+		case <-wake:
+			woken = true
 		case <-ctx.Done():
 			return
 		}
 		if !inUse() {
 			continue
 		}
-		gone, err := s.follow(ctx)
-		if err != nil {
-			failed(err)
+		var gone map[Key]bool
+		if s.shared == nil || woken || s.hasEnded(time.Now()) {
+			var err error
+			if gone, err = s.follow(ctx); err != nil {
+				failed(err)
+			}
+			woken = s.isBehind()
 		}
 		for k, revoked := range gone {
 			ended(k, revoked)
@@ -537,7 +550,11 @@ func (s *Store) followFile(gone map[Key]bool) error {
 
 // compare adds a login that is known to those that are gone, if it is. s.mu is held.
 func (s *Store) compare(k Key, r *row, now time.Time, gone map[Key]bool) {
-	expired := r != nil && !now.Before(r.Until)
+	until := s.known[k].until
+	if r != nil {
+		until = r.Until
+	}
+	expired := !now.Before(until) // a shared store has removed it then
 	if r == nil || expired || !r.Begun.Equal(s.known[k].begun) {
 		delete(s.known, k)
 		gone[k] = !expired
