@@ -377,3 +377,16 @@ func TestSentinel(t *testing.T) {
 	assert.ErrorIs(t, err, ErrUnavailable)
 	assert.ErrorContains(t, err, `knows no master "x"`)
 }
+
+// A client tries to connect again soon, however long the server has been away, and not always after
+// the same time.
+func TestPauses(t *testing.T) {
+	different := map[time.Duration]bool{}
+	for failures := range 1000 {
+		pause := pauseAfter(failures)
+		assert.Assert(t, pause >= 0 && pause < MaxPause, "%v after %d", pause, failures)
+		different[pause] = true
+	}
+	assert.Assert(t, pauseAfter(0) < 50*time.Millisecond)
+	assert.Assert(t, len(different) > 900, len(different))
+}

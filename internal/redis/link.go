@@ -58,14 +58,19 @@ func (l *link) close() {
 	<-l.ended
 }
 
-const (
-	maxTries   = 3 // how often a command is sent that the server does not run, or may run twice
-	firstPause = 50 * time.Millisecond
-	maxPause   = 5 * time.Second
-)
+const maxTries = 3 // how often a command is sent that the server does not run, or may run twice
 
-// run connects until the link is closed. Pauses are random, so that not all clients come at once
-// when a server is back.
+// MaxPause is the longest pause between attempts to connect. It is short, so that what others have
+// done is known soon after a server is back.
+const MaxPause = 500 * time.Millisecond
+
+// pauseAfter returns how long to wait after so many failures in a row. It is random, so that not
+// all clients come at once when a server is back.
+func pauseAfter(failures int) time.Duration {
+	return rand.N(min(50*time.Millisecond<<min(failures, 10), MaxPause))
+}
+
+// run connects until the link is closed.
 func (l *link) run() {
 	defer close(l.ended)
 	for failures := 0; ; failures++ {
@@ -85,7 +90,7 @@ func (l *link) run() {
 		}
 		select {
 		case <-l.ctx.Done():
-		case <-time.After(rand.N(min(firstPause<<min(failures, 10), maxPause))):
+		case <-time.After(pauseAfter(failures)):
 		}
 	}
 }

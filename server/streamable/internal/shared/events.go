@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/quota"
+	"github.com/stdwire/stdwire/internal/redis"
 	"github.com/stdwire/stdwire/internal/store"
 )
 
@@ -311,9 +312,6 @@ func (l *EventLog) added(size int64, err error) {
 	}
 }
 
-// maxPause is the longest pause between attempts to add something.
-const maxPause = 5 * time.Second
-
 // append adds a record to the log of a session. It tries again as long as that can be of use: the
 // end of a stream must be known where it is read.
 func (e *Events) append(session string, text []byte) error {
@@ -328,7 +326,7 @@ func (e *Events) append(session string, text []byte) error {
 		}
 		select {
 		case <-time.After(pause):
-			pause = min(2*pause, maxPause)
+			pause = min(2*pause, redis.MaxPause)
 		case <-e.ctx.Done():
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -424,6 +425,104 @@ func TestNoticeIsSentAgain(t *testing.T) {
 		cancel()
 		synctest.Wait()
 	})
+}
+
+// A distantStore is the way of one replica to a store that was away: its commands and its messages
+// come through again at times of their own.
+type distantStore struct {
+	*store.Memory
+	commands, messages atomic.Int64 // from when on, in nanoseconds
+}
+
+func passes(from *atomic.Int64) bool { return time.Now().UnixNano() >= from.Load() }
+
+func (s *distantStore) Append(ctx context.Context, key string, event []byte, b store.LogBounds) (
+	int64, error) {
+	if !passes(&s.commands) {
+		return 0, redis.ErrUnavailable
+	}
+	return s.Memory.Append(ctx, key, event, b)
+}
+
+func (s *distantStore) After(ctx context.Context, key string, number int64) ([]store.Event, bool,
+	error) {
+	if !passes(&s.commands) {
+		return nil, false, redis.ErrUnavailable
+	}
+	return s.Memory.After(ctx, key, number)
+}
+
+func (s *distantStore) Publish(ctx context.Context, channel string, message []byte) error {
+	if !passes(&s.commands) {
+		return redis.ErrUnavailable
+	}
+	return s.Memory.Publish(ctx, channel, message)
+}
+
+func (s *distantStore) Subscribe(ctx context.Context, channel string) (store.Subscription, error) {
+	subscription, err := s.Memory.Subscribe(ctx, channel)
+	return distantSubscription{subscription, s}, err
+}
+
+type distantSubscription struct {
+	store.Subscription
+	s *distantStore
+}
+
+// Next drops what is published while messages do not come through, and then says that they are
+// missing.
+func (d distantSubscription) Next(ctx context.Context) (store.Message, error) {
+	m, err := d.Subscription.Next(ctx)
+	if err != nil || passes(&d.s.messages) {
+		return m, err
+	}
+	select {
+	case <-time.After(time.Until(time.Unix(0, d.s.messages.Load()))):
+		return store.Message{Lost: true}, nil
+	case <-ctx.Done():
+		return store.Message{}, context.Cause(ctx)
+	}
+}
+
+// What changed while the store was away, the clients of all replicas hear within a second of its
+// return, whenever each replica notices that.
+func TestChangesAreHeardSoon(t *testing.T) {
+	for seed := range uint64(100) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 3))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer synctest.Wait()
+			defer cancel()
+			memory := new(store.Memory)
+			told := make(chan Change, 100)
+			var ways []*distantStore
+			var all []*Changes
+			for range 4 {
+				way := &distantStore{Memory: memory}
+				s := newSessions(way)
+				c := NewChanges(s, func(c Change) { told <- c })
+				go c.Run(ctx)
+				go s.Follow(ctx, func(*Notice) { c.Wake() })
+				ways, all = append(ways, way), append(all, c)
+			}
+			time.Sleep(time.Minute)
+			back := time.Now().Add(time.Minute)
+			for _, way := range ways {
+				late := func() int64 {
+					return back.UnixNano() + random.Int64N(int64(redis.MaxPause)+1)
+				}
+				way.commands.Store(late())
+				way.messages.Store(late())
+			}
+			assert.NilError(t, memory.Publish(ctx, channel, nil)) // so that all notice it
+			time.Sleep(time.Duration(random.Int64N(int64(time.Minute))))
+			all[0].Note(Change{Method: "list"})
+			for range len(all) - 1 {
+				<-told
+			}
+			assert.Assert(t, time.Since(back) < time.Second, "seed %d: %v", seed, time.Since(back))
+		})
+	}
 }
 
 // Who leaves says nothing about the store.
