@@ -107,7 +107,7 @@ func (x *httpRequest) acceptForwarded(sealed string) *refusal {
 			return x.storeRefusal(x.r.Context(), err)
 		}
 	}
-	if !x.forwarder.seen.Add(f.From, f.Sequence) {
+	if !x.forwarder.seen.Add(f.From, f.Sequence, f.Made) {
 		return misdirectedRefusal()
 	}
 	x.setAttempt(f.Attempt)

@@ -408,7 +408,7 @@ func (x *httpRequest) seal(owner shared.Replica, session string, out *outgoing) 
 	frame = &forwarding.Frame{From: own.Name, Sequence: f.sequence.Add(1), Fence: owner.Fence,
 		Method: x.r.Method, Path: requestPath(x.r), Session: session, Header: http.Header{},
 		Digest: forwarding.Digest(out.body), Principal: x.principal, Expires: x.expires,
-		Attempt: out.attempt}
+		Attempt: out.attempt, Made: x.replicas.Now()}
 	for _, name := range forwardedHeaders {
 		if values := x.r.Header[name]; values != nil {
 			frame.Header[name] = values
@@ -451,6 +451,7 @@ func (x *httpRequest) claimForwarded(session string, out *outgoing) *refusal {
 	case out.isBatch:
 		return unknownOutcome("a request of the batch")
 	case !out.isCall:
+		out.attempt++ // nobody claims it, and it waits until its first copy has ended
 		return nil
 	}
 	first, err := x.shared.Claim(x.r.Context(), session, out.id.String(), out.attempt)
@@ -473,7 +474,7 @@ func unknownOutcome(what string) *refusal {
 // An attemptKey is the key of the attempt in the context of a request, see forwarding.Frame.
 type attemptKey struct{}
 
-// setAttempt lets the request claim what is left of it after so many attempts to pass it on.
+// setAttempt lets a call claim what is left of it after so many attempts to pass it on.
 func (x *httpRequest) setAttempt(attempt int) {
 	if attempt > 0 {
 		x.r = x.r.WithContext(context.WithValue(x.r.Context(), attemptKey{}, attempt))

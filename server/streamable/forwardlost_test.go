@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/internal/store"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
@@ -358,6 +359,38 @@ func TestCallOvertakesItself(t *testing.T) {
 		assert.Assert(t, strings.HasPrefix(got, "200 "), got)
 		assert.Equal(t, all[0].runs.Load(), int32(1))
 		all[0].store.slow.Store(false)
+	})
+}
+
+// A request that may run twice, and whose connection has broken, waits until its first copy has
+// ended at the owner.
+func TestRequestOvertakesItself(t *testing.T) {
+	inBubbleOfReplicas(t, 2, func(t *testing.T, all []*lostReplica) {
+		begun, release := make(chan struct{}, 2), make(chan struct{}, 2)
+		assert.NilError(t, all[0].server.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "slow"},
+			Get: func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
+				begun <- struct{}{}
+				<-release
+				return &mcp.GetPromptResult{}, nil
+			}}))
+		session := all[0].connect("2025-06-18")
+		got := make(chan string, 1)
+		go func() {
+			w := all[1].bubble.dial()
+			defer w.Close()
+			a := w.ask("POST", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"slow"}}`,
+				session+"\n"+onlyJSON)
+			got <- fmt.Sprint(a.StatusCode, " ", a.text())
+		}()
+		<-begun
+		all[0].setDial(nil) // which breaks the connection
+		time.Sleep(5 * time.Second)
+		assert.Equal(t, len(got)+len(begun), 0, "it does not wait")
+		release <- struct{}{}
+		<-begun
+		release <- struct{}{}
+		answer := <-got
+		assert.Assert(t, strings.HasPrefix(answer, "200 "), answer)
 	})
 }
 

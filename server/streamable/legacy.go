@@ -123,7 +123,8 @@ func (x *httpRequest) serveRequest(s *session, t *slot, b *buffer.Buffer, m *rpc
 			if refused := s.begin(x.r.Context(), m.ID, m.Method, ctx.cancel); refused != nil {
 				if refused.status == http.StatusBadRequest && x.forwarded != nil &&
 					x.forwarded.Attempt > 0 {
-					// its first copy, whose connection broke, will be refused in a moment
+					// Its first copy, whose connection broke, runs on, or, if it is a call, will be
+					// refused in a moment.
 					refused = misdirectedRefusal()
 				}
 				return nil, refused

@@ -35,6 +35,7 @@ var (
 type Frame struct {
 	From     string `json:"from"`     // the replica that sends it
 	Sequence uint64 `json:"sequence"` // another one for each frame of From
+	Made     int64  `json:"made"`     // when, by the clock of the store, in microseconds
 	Fence    int64  `json:"fence"`    // of the lease by which the receiver owns the session
 
 	Method  string      `json:"method"`
@@ -44,9 +45,10 @@ type Frame struct {
 	Digest  []byte      `json:"digest"` // of the body
 
 	Principal string    `json:"principal"`
-	Values    []byte    `json:"values,omitempty"`  // what else is known of the caller
-	Expires   time.Time `json:"expires,omitzero"`  // his credentials
-	Attempt   int       `json:"attempt,omitempty"` // how many have failed, whose claims the sender has
+	Values    []byte    `json:"values,omitempty"` // what else is known of the caller
+	Expires   time.Time `json:"expires,omitzero"` // his credentials
+	// Attempt is how many have failed. Of a call, the sender has their claims.
+	Attempt int `json:"attempt,omitempty"`
 }
 
 // Digest returns the digest of a body.

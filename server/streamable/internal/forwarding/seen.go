@@ -16,13 +16,16 @@ const (
 type Seen struct {
 	mu      sync.Mutex
 	senders map[string]*window
+	// forgotten is when the newest frame was made of all senders that are not known any more.
+	forgotten int64
 }
 
 // A window has the numbers of the last frames of a sender, as in RFC 4303, section 3.4.3.
 type window struct {
 	last uint64 // the largest number
 	seen [windowSize / 64]uint64
-	at   time.Time
+	made int64     // when the newest was, by the clock of the store
+	at   time.Time // when one has come last
 }
 
 // Knows reports whether frames of a sender have come.
@@ -32,21 +35,21 @@ func (s *Seen) Knows(sender string) bool {
 	return s.senders[sender] != nil
 }
 
-// Add notes a frame, and reports whether it is new: not if it has come before, or is so old that
-// nobody knows. The caller has made sure that a sender of which nothing is known exists, because
-// that of an old frame may not.
-func (s *Seen) Add(sender string, number uint64) bool {
+// Add notes a frame, made at a time of the store in microseconds, and reports whether it is new: not
+// if it has come before, or is so old that nobody knows. The caller has made sure that a sender of
+// which nothing is known exists, because that of an old frame may not.
+func (s *Seen) Add(sender string, number uint64, made int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.senders[sender]
 	if w == nil {
-		if !s.makeRoom() {
+		if !s.makeRoom() || made <= s.forgotten {
 			return false
 		}
 		w = new(window)
 		s.senders[sender] = w
 	}
-	w.at = time.Now()
+	w.at, w.made = time.Now(), max(w.made, made)
 	return w.add(number)
 }
 
@@ -60,6 +63,7 @@ func (s *Seen) makeRoom() bool {
 	}
 	for name, w := range s.senders {
 		if time.Since(w.at) > quiet {
+			s.forgotten = max(s.forgotten, w.made)
 			delete(s.senders, name)
 		}
 	}

@@ -183,10 +183,10 @@ func (r *Replicas) acquire(ctx context.Context, own Replica, begun time.Time) (e
 		return err
 	}
 	own.Fence = l.Fence // also if it is there already: nobody else has this name
-	r.set(own, begun)
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.acquired, r.clock = begun, l.Fence
+	r.mu.Unlock()
+	r.set(own, begun)
 	return nil
 }
 
