@@ -108,7 +108,7 @@ var flagUses = map[string][]flagUse{
 			--state-key-file: *
 			--store: gateway audit rotated webhook profile ` + httpModes + `
 			--store-password-env --store-password-file --store-prefix:
-			--replica-url --replica-ca:
+			--replica-url --replica-ca --replica-cert --replica-key:
 			--log-format --log-level --otlp --metrics --policy: *
 			--policy-dry-run: gateway audit rotated webhook profile policy
 			--confirm --tools: stdio policy ` + httpModes + `

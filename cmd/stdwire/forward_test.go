@@ -4,6 +4,8 @@ package main
 
 import (
 	"bufio"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"io"
 	"net"
@@ -27,6 +29,30 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
+// serveReplica starts one of several servers with a store, which pass requests on to one another.
+func serveReplica(t *testing.T, store *redistest.Server, scheme string, args ...string) (*exec.Cmd,
+	*url.URL) {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	address := free.Addr().String()
+	assert.NilError(t, free.Close())
+	cmd, _, _ := stdwire(t, append([]string{"serve", "--http", address,
+		"--state-key-env", "STDWIRE_TEST_KEY", "--store", "unix://" + store.Options.Address,
+		"--replica-url", scheme + "://" + address}, args...)...)
+	cmd.Stderr = nil
+	stderr, err := cmd.StderrPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	lines := bufio.NewReader(stderr)
+	for line := ""; !strings.Contains(line, "MCP at "); {
+		line, err = lines.ReadString('\n')
+		assert.NilError(t, err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	return cmd, &url.URL{Scheme: scheme, Host: address}
+}
+
 // A session with a process of its own has the same one at all servers with a store, and another one
 // when its server has ended, after the first.
 func TestServeForwards(t *testing.T) {
@@ -43,25 +69,7 @@ func TestServeForwards(t *testing.T) {
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(path, text, 0o600))
 	serve := func() (*exec.Cmd, *url.URL) {
-		t.Helper()
-		free, err := net.Listen("tcp", "127.0.0.1:0")
-		assert.NilError(t, err)
-		address := free.Addr().String()
-		assert.NilError(t, free.Close())
-		cmd, _, _ := stdwire(t, "serve", "--config", path, "--http", address, "--no-auth",
-			"--state-key-env", "STDWIRE_TEST_KEY", "--store", "unix://"+store.Options.Address,
-			"--replica-url", "http://"+address)
-		cmd.Stderr = nil
-		stderr, err := cmd.StderrPipe()
-		assert.NilError(t, err)
-		assert.NilError(t, cmd.Start())
-		lines := bufio.NewReader(stderr)
-		for line := ""; !strings.Contains(line, "MCP at "); {
-			line, err = lines.ReadString('\n')
-			assert.NilError(t, err)
-		}
-		go func() { _, _ = io.Copy(io.Discard, lines) }()
-		return cmd, &url.URL{Scheme: "http", Host: address}
+		return serveReplica(t, store, "http", "--config", path, "--no-auth")
 	}
 	first, a := serve()
 	_, b := serve()
@@ -99,4 +107,56 @@ func TestServeForwards(t *testing.T) {
 	assert.Equal(t, exitCode(first.Wait()), 0)
 	assert.Equal(t, call("own__roots"), `[{"uri":"file:///a"}]`)
 	assert.NilError(t, c.Close())
+}
+
+// Servers that admit only clients with certificates show one to one another, and the caller of what
+// they pass on is the client, whose certificate another server has seen.
+func TestServeForwardsWithCertificates(t *testing.T) {
+	ownRuntime(t)
+	store := redistest.Start(t)
+	t.Setenv("STDWIRE_TEST_KEY", strings.Repeat("k", 40))
+	certificate, key := selfSigned(t)
+	args := []string{"--root", t.TempDir(), "--tls-cert", certificate, "--tls-key", key,
+		"--tls-client-ca", certificate, "--replica-ca", certificate}
+	withCertificate := append(args, "--replica-cert", certificate, "--replica-key", key)
+	_, a := serveReplica(t, store, "https", withCertificate...)
+	_, b := serveReplica(t, store, "https", withCertificate...)
+	pair, err := tls.LoadX509KeyPair(certificate, key)
+	assert.NilError(t, err)
+	content, err := os.ReadFile(certificate)
+	assert.NilError(t, err)
+	authorities := x509.NewCertPool()
+	assert.Assert(t, authorities.AppendCertsFromPEM(content))
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities,
+		Certificates: []tls.Certificate{pair}}}
+	defer transport.CloseIdleConnections()
+	post := func(at *url.URL, session, body string) *http.Response {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), "POST", at.String()+"/mcp",
+			strings.NewReader(body))
+		assert.NilError(t, err)
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Accept", "application/json, text/event-stream")
+		if session != "" {
+			request.Header.Set("Mcp-Session-Id", session)
+		}
+		response, err := transport.RoundTrip(request)
+		assert.NilError(t, err)
+		t.Cleanup(func() { _ = response.Body.Close() })
+		return response
+	}
+	opened := post(a, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":`+
+		`"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	assert.Equal(t, opened.StatusCode, 200)
+	session := opened.Header.Get("Mcp-Session-Id")
+	for _, at := range []*url.URL{a, b} {
+		response := post(at, session, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+		text, err := io.ReadAll(response.Body)
+		assert.NilError(t, err)
+		assert.Equal(t, response.StatusCode, 200, string(text))
+	}
+	got := run(t, append([]string{"serve", "--http", "127.0.0.1:0", "--store", "redis://h",
+		"--state-key-env", "STDWIRE_TEST_KEY", "--replica-url", "https://h"}, args...)...)
+	assert.Equal(t, got.code, 2, got.stderr)
+	assert.Assert(t, strings.Contains(got.stderr, "add --replica-cert FILE"), got.stderr)
 }

@@ -40,6 +40,11 @@ func TestWritableFilesAreRefused(t *testing.T) {
 		{name: "authorities",
 			args: "--http 127.0.0.1:0 --tls-cert AWAY/c --tls-key AWAY/k --tls-client-ca ROOT/ca --root ROOT --write",
 			want: "the certificate authorities of clients ROOT/ca lies"},
+		{name: "the key for other servers", args: "--http 127.0.0.1:0 --no-auth --root ROOT --write " +
+			"--store redis://h --state-key-env STATE_KEY --replica-url https://h " +
+			"--replica-cert AWAY/c --replica-key ROOT/k",
+			env:  map[string]string{"STATE_KEY": strings.Repeat("k", 40)},
+			want: "the key of the certificate for other servers ROOT/k lies"},
 		{name: "the working directory", args: "--config mcp.json --write",
 			want: "the configuration ROOT/mcp.json lies in the root ."},
 		{name: "one of several roots",

@@ -511,7 +511,7 @@ var layers = []struct {
 		"internal/redis/redistest", "internal/store", "rpc/mcp/telemetry",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/ops/host",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/transport", "internal/userfile",
-		"server/streamable", "cmd/stdwire/internal/login",
+		"server/streamable", "cmd/stdwire/internal/login", "cmd/stdwire/internal/filewatch",
 	}},
 	{"cmd/stdwire/internal/authcmd", []string{
 		"internal/jsonscan", "internal/near", "internal/printable", "client/auth", "client/host/config",

@@ -92,7 +92,8 @@ this.
 						"configured servers").WithHint("add --http ADDR, --config FILE, " +
 						"--profile NAME or --servers")
 				}
-				if err := f.http.CheckReplicaURL(f.store.ReplicaURL()); err != nil {
+				if err := f.http.CheckReplicaURL(f.store.ReplicaURL(),
+					f.store.HasReplicaCertificate()); err != nil {
 					return err
 				}
 				return f.gateway.check(given, ofGateway)
@@ -145,12 +146,9 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		return err
 	}
 	f.http.Public, f.http.Replica = f.gateway.publicURL, f.store.ReplicaURL()
-	relied := f.http.ReliedOn()
+	relied := append(f.http.ReliedOn(), f.store.ReliedOn()...)
 	if f.policy.file != "" {
 		relied = append(relied, transport.ReliedOn{What: "the file of rules", Path: f.policy.file})
-	}
-	if path := f.store.PasswordFile(); path != "" {
-		relied = append(relied, transport.ReliedOn{What: "the password of the store", Path: path})
 	}
 	for _, r := range relied {
 		if err := f.builtin.Writable().Refuse(r.What, r.Path); err != nil {
@@ -186,7 +184,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 	}
 	defer g.store.Close()
 	var sessions *streamable.Store
-	forward, err := f.store.Forward()
+	forward, err := f.store.Forward(log)
 	if err != nil {
 		return errors.Join(err, own.Close())
 	}

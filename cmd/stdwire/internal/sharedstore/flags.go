@@ -53,8 +53,20 @@ func (f *Flags) Flags() []command.Flag {
 // IsGiven reports whether there is a store.
 func (f *Flags) IsGiven() bool { return f.url != "" }
 
-// PasswordFile returns the file of the password, or "".
-func (f *Flags) PasswordFile() string { return f.passwordFile }
+// ReliedOn returns the files that the flags name.
+func (f *Flags) ReliedOn() (all []transport.ReliedOn) {
+	for _, r := range []transport.ReliedOn{
+		{What: "the password of the store", Path: f.passwordFile},
+		{What: "the certificate authorities of other servers", Path: f.forward.ca},
+		{What: "the certificate for other servers", Path: f.forward.certificate},
+		{What: "the key of the certificate for other servers", Path: f.forward.key},
+	} {
+		if r.Path != "" {
+			all = append(all, r)
+		}
+	}
+	return all
+}
 
 // Check returns an error if flags contradict each other. The secret is that of the servers.
 func (f *Flags) Check(secret []byte) error {

@@ -180,10 +180,14 @@ func TestFlags(t *testing.T) {
 		{"--store redis://h --replica-ca A", "--replica-ca is for the addresses of other servers"},
 		{"--store redis://h --replica-url https://a --replica-ca /nowhere", "--replica-ca: "},
 		{"--store redis://h --replica-url https://a --replica-ca " + empty, "has no certificate"},
+		{"--store redis://h --replica-key A", "--replica-key is for the addresses of other servers"},
+		{"--store redis://h --replica-url https://a --replica-cert A", "belong together"},
+		{"--store redis://h --replica-url https://a --replica-cert " + empty + " --replica-key " +
+			empty, "--replica-cert: "},
 	} {
 		f, err := parsed(t, strings.Fields(tc.arguments)...)
 		if err == nil {
-			_, err = f.Forward()
+			_, err = f.Forward(slog.New(slog.DiscardHandler))
 		}
 		if err == nil {
 			_, err = f.Open(secret, slog.New(slog.DiscardHandler))

@@ -65,14 +65,15 @@ func (w *HTTPFlags) allowedHosts(l *httpListener) []string {
 }
 
 // CheckReplicaURL returns an error if other servers cannot reach this one at a URL. "" is no URL.
-func (w *HTTPFlags) CheckReplicaURL(replica string) error {
+// hasCertificate says whether they, which have the same flags, have a certificate for it.
+func (w *HTTPFlags) CheckReplicaURL(replica string, hasCertificate bool) error {
 	switch {
 	case replica == "":
 	case w.Address == "":
 		return command.Usagef("--replica-url is for sessions over HTTP").WithHint("add --http ADDR")
-	case w.tls.clientCA != "":
-		return command.Usagef("--replica-url and --tls-client-ca exclude each other: other servers " +
-			"have no certificate for this one")
+	case w.tls.clientCA != "" && !hasCertificate:
+		return command.Usagef("with --tls-client-ca, servers need a certificate for one another").
+			WithHint("add --replica-cert FILE --replica-key FILE, of an authority of --tls-client-ca")
 	}
 	return nil
 }

@@ -35,9 +35,9 @@ func (s *Seen) Knows(sender string) bool {
 	return s.senders[sender] != nil
 }
 
-// Add notes a frame, made at a time of the store in microseconds, and reports whether it is new: not
-// if it has come before, or is so old that nobody knows. The caller has made sure that a sender of
-// which nothing is known exists, because that of an old frame may not.
+// Add notes a frame, made at a time of the store in microseconds, and reports whether it is new:
+// not if it has come before, or is so old that nobody knows. The caller has made sure that a sender
+// of which nothing is known exists, because that of an old frame may not.
 func (s *Seen) Add(sender string, number uint64, made int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
