@@ -690,14 +690,15 @@ const scenarios = {
         await page.locator('nav a[data-view=tools]').click();
         await page.keyboard.press('/');
         await page.keyboard.type('simple_text');
-        await page.locator('.items a', { hasText: 'test_simple_text' }).click();
+        await page.waitForFunction(() => document.querySelectorAll('.items a').length === 1);
+        await page.keyboard.press('Enter');
         await opened('tools', 'good', 'test_simple_text');
       });
       await clicks('call and read', async () => { seen.read = await run(); });
       await clicks('messages', async () => {
-        await page.locator('nav a[data-view=timeline]').click();
-        await page.locator('.message', { hasText: 'test_simple_text' }).first().click();
-        await page.locator('.message-panel .tree').first().waitFor();
+        const of = page.getByRole('list', { name: 'Messages of the call' });
+        await of.locator('summary', { hasText: '↳ tools/call' }).first().click();
+        await of.locator('.tree', { hasText: 'resultType' }).waitFor();
       });
       await go('#/servers');
       await page.waitForSelector('.card');

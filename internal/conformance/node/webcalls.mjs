@@ -196,10 +196,10 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       seen.text = await lines.allInnerTexts();
       await page.getByLabel('Text', { exact: true }).fill('');
       await page.getByLabel('Level at least').selectOption('error');
-      await page.getByText('There are no such messages.').waitFor();
+      await page.getByText('No such messages').waitFor();
       await page.getByLabel('Level at least').selectOption('');
       await page.getByLabel('Logger', { exact: true }).fill('no such logger');
-      await page.getByText('There are no such messages.').waitFor();
+      await page.getByText('No such messages').waitFor();
       await page.getByLabel('Logger', { exact: true }).fill('');
       await page.waitForFunction(() => document.querySelectorAll('[data-testid=logs] > li').length >= 3);
       await serious();

@@ -58,6 +58,16 @@ func (g *watchedGateway) fail(ctx context.Context, err error) {
 	}
 }
 
+// problem says that the gateway cannot be reached any more; nil if it can. The caller holds g.mu.
+func (g *watchedGateway) problem() *reply.Problem {
+	if g.err == nil {
+		return nil
+	}
+	return &reply.Problem{Code: "unreachable",
+		Message: "The gateway has ended or does not answer any more: " + g.err.Error(),
+		Hint:    "The menu at the top opens pages of the gateways that run."}
+}
+
 // failure returns why the gateway cannot be reached any more, or nil.
 func (g *watchedGateway) failure() error {
 	g.mu.Lock()
@@ -126,14 +136,19 @@ type gatewayAbout struct {
 
 	Logins     []ops.UserLogin `json:"logins"`
 	LoginsMore int             `json:"logins_more"`
+
+	Store   *ops.StoreUse  `json:"store,omitempty"`   // that it shares with others
+	Problem *reply.Problem `json:"problem,omitempty"` // why it cannot be reached any more
 }
 
 // described returns the gateway as it described itself last.
 func (g *watchedGateway) described() gatewayAbout {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	about := gatewayAbout{g.about.Clients, g.about.Costs, g.about.Rates, g.about.Refusals,
-		slices.Clone(g.about.Waiting), g.about.Invalid, g.about.Logins, g.about.LoginsMore}
+	about := gatewayAbout{Clients: g.about.Clients, Costs: g.about.Costs, Rates: g.about.Rates,
+		Refusals: g.about.Refusals, Waiting: slices.Clone(g.about.Waiting), Invalid: g.about.Invalid,
+		Logins: g.about.Logins, LoginsMore: g.about.LoginsMore, Store: g.about.Store}
+	about.Problem = g.problem()
 	for i := range about.Waiting {
 		about.Waiting[i].Definition = ""
 	}
@@ -202,27 +217,35 @@ func eachOnce(all []ops.Status) (list []ops.Status) {
 func (g *watchedGateway) list() []serverStatus {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	list := []serverStatus{}
+	list, ended := []serverStatus{}, g.problem()
 	for _, s := range eachOnce(g.statuses) {
-		status := serverStatus{ID: s.Server, Selector: g.Name(), Watched: true,
-			State: host.State(s.State), Uses: s.Uses, Restarts: s.Restarts, Memory: s.Memory,
-			Era: s.Era, Revision: s.Revision, Tools: s.Tools,
-			Withheld: s.Withheld}
-		if since, err := time.Parse(time.RFC3339, s.Since); err == nil {
-			status.Since = since.UnixMilli()
-		}
-		if s.RetryIn > 0 {
-			status.RetryAt = time.Now().Add(time.Duration(s.RetryIn) * time.Second).UnixMilli()
-		}
-		if s.Error != "" {
-			status.Problem = &reply.Problem{Code: "unreachable", Message: s.Error}
-		}
-		if g.err != nil {
-			status.Problem = reply.ProblemOf(g.err)
-		}
+		status := watchedStatus(s, ended)
+		status.Selector = g.Name()
 		list = append(list, status)
 	}
 	return list
+}
+
+// watchedStatus returns a server as the page shows it. If its gateway cannot be reached any more,
+// which ended says, nothing that the gateway said last of its process is so.
+func watchedStatus(s ops.Status, ended *reply.Problem) serverStatus {
+	status := serverStatus{ID: s.Server, Watched: true, State: host.State(s.State), Uses: s.Uses,
+		Restarts: s.Restarts, Memory: s.Memory, Era: s.Era, Revision: s.Revision, Tools: s.Tools,
+		Withheld: s.Withheld}
+	if since, err := time.Parse(time.RFC3339, s.Since); err == nil {
+		status.Since = since.UnixMilli()
+	}
+	if ended != nil {
+		status.State, status.Uses, status.Memory, status.Problem = host.Failed, 0, 0, ended
+		return status
+	}
+	if s.RetryIn > 0 {
+		status.RetryAt = time.Now().Add(time.Duration(s.RetryIn) * time.Second).UnixMilli()
+	}
+	if s.Error != "" {
+		status.Problem = &reply.Problem{Code: "unreachable", Message: s.Error}
+	}
+	return status
 }
 
 // do runs an action of the page.

@@ -1,10 +1,13 @@
 package web
 
 import (
+	"errors"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/client/host"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 )
 
@@ -20,4 +23,27 @@ func TestServerOfManySessions(t *testing.T) {
 	assert.DeepEqual(t, all, []ops.Status{{Server: "a", State: "ready"},
 		{Server: "b", Session: "bob", State: "ready", Memory: 7, Uses: 3, Withheld: withheld},
 		{Server: "c", State: "failed", Error: "no such program"}})
+}
+
+// A gateway that has ended leaves no server that looks as if it ran, and its store as it was.
+func TestGatewayHasEnded(t *testing.T) {
+	store := &ops.StoreUse{URL: "redis://store.example", Reachable: true}
+	g := &watchedGateway{about: ops.About{Store: store}}
+	ready := ops.Status{Server: "files", State: "ready", Uses: 2, Memory: 4 << 20}
+	down := ops.Status{Server: "down", State: "waiting", Error: "refused", RetryIn: 9}
+	assert.Assert(t, g.described().Problem == nil)
+	assert.Equal(t, g.described().Store, store)
+	assert.Equal(t, watchedStatus(ready, g.problem()).State, host.Ready)
+	assert.Equal(t, watchedStatus(down, g.problem()).Problem.Message, "refused")
+
+	g.err = errors.New("closed the connection")
+	for _, s := range []ops.Status{ready, down} {
+		one := watchedStatus(s, g.problem())
+		assert.Equal(t, one.State, host.Failed, s.Server)
+		assert.Assert(t, one.Uses == 0 && one.Memory == 0 && one.RetryAt == 0, "%+v", one)
+		assert.Assert(t, cmp.Contains(one.Problem.Message, "closed the connection"))
+		assert.Assert(t, one.Problem.Hint != "")
+	}
+	assert.DeepEqual(t, g.described().Problem, g.problem())
+	assert.Equal(t, g.described().Store, store)
 }

@@ -51,7 +51,6 @@ export const blob = async path => {
 	return { blob: await response.blob(), name };
 };
 
-// post sends a value, or a text that is JSON already.
 export const post = async (path, value = {}) => (await request(path,
 	{ method: 'POST', body: typeof value === 'string' || value instanceof Blob ? value : JSON.stringify(value) })).json();
 

@@ -2,8 +2,8 @@
 import * as api from './api.js';
 import { add, configuration } from './config.js';
 import { confirmLink } from './connect.js';
-import { button, dialog, element, h2, problem, replace, tag, theme } from './dom.js';
-import { count, explore, kinds } from './explore.js';
+import { button, dialog, element, problem, replace, tag, theme } from './dom.js';
+import { count, explore, focusForm, kinds } from './explore.js';
 import { gateway } from './gateway.js';
 import { icon } from './icons.js';
 import { logs } from './logs.js';
@@ -15,7 +15,7 @@ import { questions } from './questions.js';
 import { watchRoots } from './roots.js';
 import { saved } from './saved.js';
 import { servers } from './servers.js';
-import { emit, on, start, state } from './store.js';
+import { definitions, emit, on, start, state } from './store.js';
 import { tasks } from './tasks.js';
 import { timeline } from './timeline.js';
 import { toast } from './toast.js';
@@ -60,7 +60,7 @@ function show() {
 	showChanged();
 }
 
-// showChanged marks the views whose lists have changed since the user last opened them.
+// showChanged marks the views whose lists have changed since they were open.
 function showChanged() {
 	state.changedLists.delete(current?.name);
 	if (current?.name === 'tools') state.changedLists.delete('apps'); // they are among the tools
@@ -70,7 +70,6 @@ function showChanged() {
 	}
 }
 
-// showCounts shows how many servers, definitions, tasks and questions the page knows.
 function showCounts() {
 	const counts = { servers: state.servers.length, tasks: state.calls.filter(call => call.task && call.running).length,
 		...Object.fromEntries(Object.keys(kinds).map(view => [view, count(view)])) };
@@ -82,7 +81,6 @@ function showCounts() {
 
 const chosen = document.documentElement.dataset;
 
-// set sets the theme or density of the page.
 function set(name, value) {
 	chosen[name] = value;
 	localStorage.setItem(`stdwire ${name}`, value);
@@ -101,7 +99,7 @@ const keys = () => [
 ];
 
 function showKeys() {
-	const shown = dialog('Keys', { class: null }, h2('Keys'),
+	const shown = dialog('Keys', { class: null },
 		tag('table', keys().map(([key, what]) => tag('tr', element('th', { scope: 'row' }, key), tag('td', what)))),
 		button('Close', () => shown.close()));
 }
@@ -136,7 +134,7 @@ function onKey(event) {
 	else if (event.key === 'c') otherDensity();
 	else if (event.key === '?') showKeys();
 	else if (event.key === 'm') $('watch').click();
-	else if (event.key === 'i') $('main').querySelector('.detail .card :is(input, textarea, select)')?.focus();
+	else if (event.key === 'i') focusForm($('main'));
 	else if (event.key === 'q') showQuestions(true);
 	else if (!current?.key?.(event)) return;
 	event.preventDefault();
@@ -193,6 +191,8 @@ async function main() {
 	on('lists', showChanged);
 	for (const topic of ['servers', 'calls', 'questions', 'counts']) on(topic, showCounts);
 	showCounts();
+	const [only, ...others] = state.servers;
+	if (only?.state === 'stopped' && others.length === 0) definitions(only.id).catch(() => {}); // its card says why
 	addEventListener('hashchange', show);
 	addEventListener('keydown', onKey);
 	show();

@@ -6,7 +6,6 @@ import { content } from './result.js';
 import { tree } from './json.js';
 import { on } from './store.js';
 
-// hasApp reports whether a tool has an app.
 export const hasApp = tool => typeof (tool._meta?.ui?.resourceUri ?? tool._meta?.['ui/resourceUri']) === 'string';
 
 const most = 500; // messages at once
@@ -29,7 +28,6 @@ function budget() {
 
 const agreed = new Set(); // digests of the apps that the user has seen described
 
-// refusals says what an app asks for and does not get.
 const refusals = about => [
 	about.invalid && `It also asks for ${about.invalid.join(', ')}, which is no origin.`,
 	about.domain && `It asks for the origin ${about.domain}: this page gives apps no origin, and so no storage and no cookies.`,
@@ -67,14 +65,14 @@ export function appPanel(place, server, tool, input) {
 			open({});
 			return;
 		}
-		const boxes = new Map(wanted.map(name => [name, element('input', { type: 'checkbox', id: newID() })]));
+		const boxes = new Map(wanted.map(name => [name, element('input', { type: 'checkbox' })]));
 		replace(box, element('div.card', { 'data-plain': String(plain) }, head('This tool has an app'),
 			p('It is a program of the server. The page keeps it from fetching anything from other machines',
 				about.origins ? ' but those below' : '', ', but no browser lets the page prevent WebRTC: an app that is malicious can send what it sees to anybody.'),
 			about.origins && p('It wants to reach ', strong(about.origins.join(', ')), '.'),
 			refusals(about),
 			wanted.length > 0 && p('It wants to use:'),
-			[...boxes].map(([name, input]) => p(input, ' ', element('label', { for: input.id }, name))),
+			[...boxes].map(([name, input]) => p(tag('label', input, ' ', name))),
 			button('Show the app', () => open(Object.fromEntries([...boxes].filter(([, input]) => input.checked).map(([name]) => [name, {}]))))));
 	}
 
@@ -164,7 +162,6 @@ function frame(box, tool, about, started, permissions, input) {
 	const queue = [];
 	let waiting = 0; // characters in queue
 	let sending = false;
-	// send passes on what the app says, in order.
 	async function send() {
 		if (sending) return;
 		sending = true;
@@ -255,7 +252,6 @@ function frame(box, tool, about, started, permissions, input) {
 	})();
 	const endTheme = on('theme', () => tell('context', { theme: theme() }).catch(() => {}));
 
-	// end removes the frame at once.
 	function end(why) {
 		if (ended) return;
 		ended = true;

@@ -1,15 +1,14 @@
-// The chart of the timeline: a lane for each server, a bar for each request, and inside the bar the
-// messages that belong to the request. Only visible messages are drawn, and one for each pixel.
-import { duration, element, tag } from './dom.js';
+// The chart of the timeline: a lane for each server, a bar for each request, and in it the messages that
+// belong to it. Only what is visible is drawn, one message for each pixel.
+import { duration, element } from './dom.js';
 import { failed, laneList } from './messages.js';
 import { on } from './store.js';
 
-const gutter = 96, bar = 14, gap = 3, pad = 8, axis = 18;
+const gutter = 104, inset = 10, bar = 14, gap = 3, pad = 8, axis = 18;
 
 const families = Object.assign(Object.create(null), { tools: 'f-tools', resources: 'f-resources', prompts: 'f-prompts', tasks: 'f-tasks',
 	elicitation: 'f-questions', sampling: 'f-questions', roots: 'f-questions' });
 
-// family returns the name of the colour of a method's family.
 export const family = (method = '') => families[method.slice(0, Math.max(method.indexOf('/'), 0))] ?? 'f-session';
 
 export function chart({ select, selects, selected }) {
@@ -27,7 +26,7 @@ export function chart({ select, selects, selected }) {
 		return colors[name];
 	}
 
-	const end = message => message.response?.t ?? Math.max(message.t, newest);
+	const end = message => message.response?.t ?? message.ended ?? Math.max(message.t, newest);
 	let newest = 0;
 
 	function bounds() {
@@ -86,16 +85,16 @@ export function chart({ select, selects, selected }) {
 		for (let t = zero + Math.ceil((from - zero) / step) * step; t < to; t += step) {
 			const at = x(t);
 			if (at < gutter) continue;
-			g.moveTo(at, axis - 4);
+			g.moveTo(at, axis - 3);
 			g.lineTo(at, height);
-			g.fillText(t === zero ? '0' : duration(t - zero), at + 2, 11);
+			if (at < width - 48) g.fillText(t === zero ? '0' : duration(t - zero), at + 2, 13);
 		}
 		g.stroke();
 	}
 
 	function drawLane(g, lane, x, width, matches) {
 		g.fillStyle = color('text');
-		g.fillText(lane.name.length > 15 ? lane.name.slice(0, 14) + '…' : lane.name, 2, lane.y + pad + 11);
+		g.fillText(lane.name.length > 15 ? lane.name.slice(0, 14) + '…' : lane.name, inset, lane.y + pad + 11);
 		const top = track => lane.y + pad + track * (bar + gap);
 		const occupied = []; // the last pixel that is drawn, by track
 		const box = (message, y, h, fill) => {
@@ -115,7 +114,7 @@ export function chart({ select, selects, selected }) {
 			}
 			if (w > 60 && h === bar) {
 				g.fillStyle = color('surface');
-				g.fillText(`${message.about ?? message.method}`.slice(0, Math.floor(w / 7)), left + 3, y + 10.5);
+				g.fillText(`${message.about ?? message.method}`.slice(0, Math.floor(w / 7)), left + 3, y + 10);
 			}
 			boxes.push({ x: left, y, w, h, message });
 		};

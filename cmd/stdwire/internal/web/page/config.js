@@ -1,7 +1,7 @@
 // The configuration files: the user adds, changes, copies, moves, removes and imports servers, and
 // sees each change before it is written. The page has "…1" and so on in place of secrets.
 import * as api from './api.js';
-import { attempt, button, code, dialog, div, download, element, faint, field, folded, h2, hint, input, inRow, muted, p, replace, select, tag } from './dom.js';
+import { attempt, button, code, dialog, div, download, element, faint, field, folded, hint, input, inRow, muted, p, replace, select, status, tag } from './dom.js';
 import { sources } from './first.js';
 import { form } from './form.js';
 
@@ -19,11 +19,10 @@ const suited = (value, all) => ({ type: 'object', additionalProperties: true, pr
 
 export const base = path => path.split(/[\\/]/).at(-1);
 
-// change opens a dialog in which the user makes a change, sees its diff and writes it. wanted returns
-// the change, and label what the button does, given the name of the file. done is called when the
-// file is written.
+// change opens a dialog in which the user makes a change, sees its diff and writes it. wanted returns the
+// change, label what the button says for a file; done is called when it is written.
 function change(title, content, wanted, label, { bad, done } = {}) {
-	const outcome = element('div', { 'aria-live': 'polite' });
+	const outcome = status();
 	const place = tag('span');
 	let latest = 0; // what was shown before is out of date
 	let timer;
@@ -57,10 +56,10 @@ function change(title, content, wanted, label, { bad, done } = {}) {
 		clearTimeout(timer);
 		timer = setTimeout(show, 300);
 	};
-	const shown = dialog(title, { 'data-testid': 'change', oninput: soon, onclose: () => {
+	const shown = dialog(title, { test: 'change', oninput: soon, onclose: () => {
 		clearTimeout(timer);
 		shown.remove();
-	} }, h2(title), content, outcome, inRow(place, button('Cancel', () => shown.close())));
+	} }, content, outcome, inRow(place, button('Cancel', () => shown.close())));
 	show();
 	return soon;
 }
@@ -70,10 +69,9 @@ const fileField = (files, chosen, onchange) => field('File', select(files.map(fi
 
 const nameField = value => input('text', { value, maxlength: '32', required: true });
 
-// add shows where servers come from, and adds those that the user picks.
 export function add() {
 	const close = () => shown.close();
-	const shown = dialog('Add a server', { 'data-testid': 'add' }, h2('Add a server'), sources(async picked => {
+	const shown = dialog('Add a server', { test: 'add' }, sources(async picked => {
 		await review(picked);
 		close();
 	}), inRow(button('Cancel', close)));
@@ -123,7 +121,6 @@ export const clone = id => define(`Copy ${id}`, `${id.slice(0, 27)}-copy`, id);
 
 export const remove = (id, file) => change(`Remove ${id}`, muted(file), () => ({ file, server: id, remove: true }), to => `Remove from ${to}`, { bad: true });
 
-// move moves a server to the place of another one.
 export const move = (id, place, file) => change(`Move ${id}`, muted(file), () => ({ file, server: id, place }), to => `Move in ${to}`);
 
 export const exporting = async () => {

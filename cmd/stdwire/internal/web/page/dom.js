@@ -3,9 +3,11 @@
 import { explain } from './errors.js';
 import { icon } from './icons.js';
 
+const names = { label: 'aria-label', test: 'data-testid' };
+
 // element returns an element; its classes may follow its name, after dots. An attribute whose name
 // begins with "on" is a listener; one that is false, null or undefined is left out; label is what
-// screen readers say. Children are nodes, texts, or arrays of them.
+// screen readers say, and test what tests look for. Children are nodes, texts, or arrays of them.
 export function element(name, attributes = {}, ...children) {
 	const [type, ...classes] = name.split('.');
 	const node = document.createElement(type);
@@ -14,7 +16,7 @@ export function element(name, attributes = {}, ...children) {
 		if (value === false || value === null || value === undefined) continue;
 		if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
 		else if (key === 'value' || key === 'checked' || key === 'selected') node[key] = value;
-		else node.setAttribute(key === 'label' ? 'aria-label' : key, value === true ? '' : value);
+		else node.setAttribute(names[key] ?? key, value === true ? '' : value);
 	}
 	append(node, children);
 	return node;
@@ -26,7 +28,6 @@ export function append(node, children) {
 	}
 }
 
-// replace replaces the children of a node.
 export function replace(node, ...children) {
 	node.replaceChildren();
 	append(node, children);
@@ -41,7 +42,6 @@ export const faint = (...children) => tag('span.muted', children);
 export const button = (text, onclick, attributes = {}) =>
 	element('button', { onclick, ...attributes }, text);
 
-// primary returns the button of what a view is for.
 export const primary = (text, onclick, more) => button(text, onclick, { class: 'primary', ...more });
 
 export const inRow = (...children) => tag('div.row', children);
@@ -53,10 +53,8 @@ export const code = (...children) => tag('code', children);
 // status returns an element that screen readers read out when its text changes.
 export const status = (name = 'div', ...children) => element(name, { role: 'status' }, children);
 
-// anchor returns a link within the page.
 export const anchor = (href, ...children) => element('a', { href }, children);
 
-// input returns a control of a type.
 export const input = (type, attributes) => element('input', { type, ...attributes });
 
 // onEnter calls run when the user presses Ctrl-Enter in a node, and cancel, if given, for Escape.
@@ -81,11 +79,17 @@ export const pairs = all => all.filter(([, value]) => value).map(([term, value])
 export const facts = all => tag('dl.facts', pairs(all));
 
 // grid returns a table that scrolls, and what stands below it.
-export const grid = (label, names, body, below) => element('div.scroll', { tabindex: '0', role: 'region', label },
-	tag('table', tag('thead', tag('tr', names.map(name => element('th', { scope: 'col' }, name)))), body), below);
+export const grid = (label, names, body, below, kinds = []) => element('div.scroll', { tabindex: '0', role: 'region', label },
+	tag('table', tag('thead', tag('tr', names.map((name, i) => element('th', { scope: 'col', class: kinds[i] }, name)))), body), below);
 
-// figures returns a table in which each row has a name and what belongs to it.
-export const figures = (names, rows) => grid(names[0], names, tag('tbody', rows.map(([name, ...cells]) => tag('tr', element('th', { scope: 'row' }, name), cells.map(cell => tag(/^[≈–\d]/.test(cell) ? 'td.figure' : cell.length > 40 ? 'td.wide' : 'td', cell))))));
+// figures returns a table in which each row has a name and what belongs to it. Columns without anything
+// are left out.
+export function figures(names, rows) {
+	const shown = names.flatMap((_, i) => rows.some(row => row[i] !== '') ? [i] : []);
+	const kinds = shown.map(i => rows.some(row => /^[≈–\d]/.test(row[i])) ? 'figure' : rows.some(row => row[i].length > 40) && 'wide');
+	return grid(names[0], shown.map(i => names[i]), tag('tbody', rows.map(row => tag('tr', shown.map((i, at) =>
+		element(at ? 'td' : 'th', { scope: !at && 'row', class: at && kinds[at] || null }, row[i]))))), null, kinds);
+}
 
 // tokens says about how many tokens of a model so many are.
 export const tokens = n => `≈ ${Math.ceil(n).toLocaleString()} tokens`;
@@ -93,16 +97,16 @@ export const tokens = n => `≈ ${Math.ceil(n).toLocaleString()} tokens`;
 // iconButton returns a button that is an icon. label says what it does.
 export const iconButton = (sign, label, onclick) => element('button', { class: 'icon-only', label, title: label, onclick }, icon(sign));
 
-// dialog shows a dialog above the page. It is removed when it is closed.
-export function dialog(label, attributes, ...children) {
-	const node = element('dialog', { label, class: 'wide', onclose: () => node.remove(), ...attributes }, children);
+// dialog shows a dialog with a title above the page. It is removed when it is closed.
+export function dialog(title, attributes, ...children) {
+	const node = element('dialog', { label: title, class: 'wide', onclose: () => node.remove(), ...attributes }, h2(title), children);
 	document.body.append(node);
 	node.showModal();
 	return node;
 }
 
-// keyed keeps an object for each item in known, by its key: it makes one for a new item, removes those
-// of which the item has gone, and updates all.
+// keyed keeps an object for each item in known, by its key: makes those of new items, removes those of
+// which the item has gone, and updates all.
 export function keyed(known, items, key, make) {
 	const wanted = new Map(items.map(item => [key(item), item]));
 	for (const [name, one] of known) {
@@ -123,8 +127,8 @@ export const newID = () => `id${++lastID}`;
 const part = 100; // items that are added at a time
 const longest = 20_000; // characters of a text that are shown at first
 
-// parts appends a node for each item to a list, and returns the list. Further items are added, a part
-// at a time, by a button at the end of the list or in rest.
+// parts appends a node for each item to a list, and returns it. Further items are added, a part at a time,
+// by a button at its end or in rest.
 export function parts(list, items, show, rest) {
 	let shown = 0;
 	const more = () => {
@@ -158,7 +162,6 @@ export function long(text, attributes = {}) {
 // empty says that a view has nothing to show: what it would show, and the view in which to go on.
 export const empty = (title, why, view) => tag('div.empty', h3(title), p(why), element('a.button', { href: `#/${view.toLowerCase()}` }, view));
 
-// field returns a label and its control.
 export function field(text, control, ...rest) {
 	control.id ||= newID();
 	return tag('div.field', element('label', { for: control.id }, text), control, rest);
@@ -210,7 +213,6 @@ export async function attempt(place, action) {
 	}
 }
 
-// download hands a file to the browser.
 export function download(name, blob) {
 	const url = URL.createObjectURL(blob);
 	const a = element('a', { href: url, download: name });
@@ -220,7 +222,6 @@ export function download(name, blob) {
 	setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-// theme returns the colours of the page, dark or light.
 export const theme = () => document.documentElement.dataset.theme ||
 	(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 
@@ -231,10 +232,10 @@ export const copyIcon = (text, name = 'Copy') => iconButton('copy', name, async 
 	setTimeout(() => replace(currentTarget, icon('copy')), 1500);
 });
 
-// capital returns a word with a capital.
+export const many = (n, word) => `${n.toLocaleString()} ${word}${n === 1 ? '' : 's'}`;
+
 export const capital = word => word[0].toUpperCase() + word.slice(1);
 
-// clock returns a time of the day.
 export const clock = t => new Date(t).toLocaleTimeString();
 
 export const bytes = n => n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFixed(1)} KiB`

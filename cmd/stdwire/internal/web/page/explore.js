@@ -25,7 +25,7 @@ export function image(definition) {
 }
 
 // asText returns what should be a text, and may be anything, as one.
-const asText = value => typeof value === 'string' || value === undefined || value === null ? value : JSON.stringify(value);
+const asText = value => typeof value === 'string' || value === undefined || value === null ? value : json(value);
 
 const identity = { tool: 'name', prompt: 'name', resource: 'uri', 'resource template': 'uriTemplate', skill: 'uri' };
 
@@ -37,6 +37,8 @@ export const key = (definition, kind) => String(asText(definition[identity[kind]
 export const named = d => ({ ...d, name: asText(d.name ?? d.frontmatter?.name), title: asText(d.title ?? d.annotations?.title),
 	description: asText(d.description ?? d.frontmatter?.description) });
 
+const json = JSON.stringify;
+
 // once returns a function that calls f once for each object.
 function once(f) {
 	const known = new WeakMap();
@@ -46,7 +48,7 @@ function once(f) {
 	};
 }
 
-const json = once(JSON.stringify);
+const kept = once(json);
 
 // texts returns what of a definition is searched, see search.
 const texts = once(definition => {
@@ -55,15 +57,12 @@ const texts = once(definition => {
 	return [[...names, d.description].join(' ').toLowerCase(), ...names];
 });
 
-// cost returns about how many tokens tools take of a model that gets them.
 const cost = all => all.reduce((sum, { item }) => sum + (item.tokens ?? 0), 0);
 
 const badge = (text, kind, title, sign) => element('span', { class: `badge ${kind}`, title }, sign && icon(sign), text);
 
-// finding shows a finding of the scan.
 export const finding = ({ severity, rule, what, where, evidence, advice }) => tag(`div.problem.${severity}`, strong(`${severity}, ${rule}: `), what, where && code(` ${where}`), evidence && tag('pre', evidence), hint(advice));
 
-// labels returns short labels for what the user should know before opening a definition.
 function labels(item) {
 	const visibility = item.definition._meta?.ui?.visibility;
 	const severe = ['critical', 'high'].includes(item.findings?.[0]?.severity);
@@ -86,14 +85,25 @@ function effects({ definition }) {
 		a.openWorldHint && ['openWorld', 'open world', 'The server says that it reaches other systems.']].filter(Boolean);
 }
 
-// badges returns all short labels of a definition.
 function badges(item) {
 	const task = item.definition.execution?.taskSupport;
 	return [labels(item), effects(item).map(([sign, words, sentence]) => badge(words, sign === 'destructive' ? 'bad' : '', sentence, sign)),
 		task && task !== 'forbidden' && badge(`task ${task}`, '')];
 }
 
-// count returns how many definitions of a view the page knows of the servers that run.
+let entering = false; // what is open next gets the focus
+
+// enter opens a definition, and goes to its form.
+export function enter(...parts) {
+	entering = true;
+	const to = api.address(...parts);
+	if (location.hash === to) dispatchEvent(new Event('hashchange'));
+	else location.hash = to;
+}
+
+// focusForm goes to the form of what is open, or to the button that runs it.
+export const focusForm = root => (root.querySelector('.detail .form :is(input:not([type=checkbox]), textarea, select)') ?? root.querySelector('.detail .primary'))?.focus();
+
 export function count(view) {
 	const lists = state.servers.filter(server => server.state === 'ready').map(({ id }) => state.lists.get(id)?.[kinds[view]] ?? []).flat();
 	return view === 'apps' ? lists.filter(({ definition }) => hasApp(definition)).length : lists.length;
@@ -105,7 +115,7 @@ const looked = new Map();
 // since returns the changes since the user last saw a list: { now, fresh(name), gone }. The definition
 // that is open counts as seen.
 function since(place, kind, list, open) {
-	const now = new Map(list.map(({ definition }) => [key(definition, kind), json(definition)]));
+	const now = new Map(list.map(({ definition }) => [key(definition, kind), kept(definition)]));
 	if (!looked.has(place)) looked.set(place, now);
 	const before = looked.get(place);
 	if (now.has(open)) before.set(open, now.get(open));
@@ -128,10 +138,13 @@ export function explore(root, view) {
 	const find = input('search', { placeholder: `Search ${view}  ( / )`, label: `Search ${view}`, oninput: () => {
 		list();
 		scroller.scrollTop = 0; // the best is the first
+	}, onkeydown: event => {
+		const best = shown.find(entry => entry.item);
+		if (event.key === 'Enter' && !event.isComposing && best) enter(view, best.server, key(best.item.definition, kind));
 	} });
 	const chooser = div();
 	const byPage = pages(view);
-	const items = element('ul.items', { label: view, 'data-testid': 'definitions' });
+	const items = element('ul.items', { label: view, test: 'definitions' });
 	const scroller = tag('div.scroller', items);
 	const rows = virtual(scroller, items, { token: '--item', row, drawn: mark, key: entry => entry.group === undefined ? entry : `${entry.count} ${entry.group}` });
 	const sum = faint();
@@ -139,10 +152,11 @@ export function explore(root, view) {
 		rows.clear();
 		list();
 	} });
+	const costs = element('label', { hidden: true, title: 'What a model pays for the definitions, a token being about 4 bytes' }, byCost, ' by cost');
 	const notes = div();
 	const none = muted();
-	const detail = element('section.detail', { label: kind, 'data-testid': 'definition' });
-	replace(root, tag('div.split', tag('div.side', tag('div.ends', h2(capital(view)), sum, kind === 'tool' && element('label', { title: 'What a model pays for the definitions, a token being about 4 bytes' }, byCost, ' by cost')),
+	const detail = element('section.detail', { label: kind, test: 'definition' });
+	replace(root, tag('div.split', tag('div.side', tag('div.ends', h2(capital(view)), sum, costs),
 		chooser, find, notes, byPage.node, none, scroller), detail, splitter('list', 'Width of the list')));
 
 	const address = (...parts) => api.address(view, ...parts);
@@ -167,7 +181,7 @@ export function explore(root, view) {
 		const found = [];
 		const problems = [];
 		const failed = new Set();
-		const before = new Map(entries.map(entry => [JSON.stringify([entry.server, key(entry.item.definition, kind)]), entry]));
+		const before = new Map(entries.map(entry => [json([entry.server, key(entry.item.definition, kind)]), entry]));
 		for (const id of ids) {
 			const answer = answers.get(id);
 			if (!answer) {
@@ -183,17 +197,17 @@ export function explore(root, view) {
 				if (all.pins) problems.push(problem(all.pins));
 				if (all.identity) problems.push(tag('p.problem', `${id} has changed its identity since it was pinned: ${all.identity}`));
 				problems.push(all.findings.map(finding));
-				const place = JSON.stringify([id, view]);
+				const place = json([id, view]);
 				const known = (all.lists[kind] ?? []).filter(({ definition }) => view !== 'apps' || hasApp(definition));
 				const { now, fresh, gone } = since(place, kind, known, id === at.parts[0] && at.parts[1]);
 				shownLists.set(place, now);
 				if (gone.length > 0) problems.push(muted(`Gone since you looked: ${gone.join(', ')}`));
 				for (const item of known) {
 					const name = key(item.definition, kind);
-					const earlier = before.get(JSON.stringify([id, name]));
+					const earlier = before.get(json([id, name]));
 					const entry = { server: id, item, fresh: fresh(name) };
 					// what has not changed keeps its row, the focus, and a click that has begun
-					found.push(earlier?.fresh === entry.fresh && json(earlier.item) === json(item) ? earlier : entry);
+					found.push(earlier?.fresh === entry.fresh && kept(earlier.item) === kept(item) ? earlier : entry);
 				}
 			} catch (error) {
 				failed.add(id);
@@ -204,21 +218,23 @@ export function explore(root, view) {
 		}
 		entries = found;
 		unknown = failed;
-		replace(notes, problems, usable.length === 0 && state.servers.some(server => server.watched) && p('Select the gateway: it lists what this server has.'));
+		replace(notes, problems, usable.length === 0 && state.servers.some(server => server.watched) && muted('Select the gateway: it lists what this server has.'));
 		list();
 		select1();
+		if (entering && detail.childElementCount > 0 && !at.first && at.parts[1] !== undefined) {
+			entering = false;
+			focusForm(root);
+		}
 	}
 
-	// choose shows the servers to choose from.
 	let chooses = '';
 	function choose() {
 		const options = state.servers.map(server => server.id);
-		if (chooses === (chooses = JSON.stringify([options, only]))) return; // it may be open
+		if (chooses === (chooses = json([options, only]))) return; // it may be open
 		replace(chooser, options.length > 1 && select([['', 'all running servers'], ...options], only,
 			id => { location.hash = address(...id ? [id] : []); }, { label: 'Server' }));
 	}
 
-	// mark marks the entry that is open.
 	function mark() {
 		for (const a of items.querySelectorAll('a')) a.ariaCurrent = a.getAttribute('href') === address(...at.parts) || null;
 	}
@@ -233,11 +249,11 @@ export function explore(root, view) {
 		none.textContent = entries.length > 0 && shown.length === 0 ? 'Nothing matches.' : '';
 		if (byCost.checked) shown = shown.toSorted((a, b) => (b.item.tokens ?? 0) - (a.item.tokens ?? 0));
 		if (state.servers.length > 1 && !only && !wanted && !byCost.checked) shown = [...Map.groupBy(shown, entry => entry.server)].flatMap(([id, all]) => [{ group: id, count: counted(all) }, ...all]);
+		costs.hidden = cost(entries) === 0;
 		sum.textContent = entries.length === 0 ? '' : counted(entries);
 		rows.set(shown);
 	}
 
-	// counted says how many entries there are, and what they cost.
 	const counted = all => [all.length.toLocaleString(), cost(all) && tokens(cost(all))].filter(Boolean).join(' · ');
 
 	// row shows an entry, or the name of the server of those that follow.
@@ -257,7 +273,7 @@ export function explore(root, view) {
 	// select1 shows the entry of the address, or the first one where the list does not fill the page.
 	function select1() {
 		const [path, query] = location.hash.split('?');
-		const here = () => JSON.stringify(path.split('/').slice(1).map(decodeURIComponent)) === JSON.stringify([view, ...at.parts]);
+		const here = () => json(path.split('/').slice(1).map(decodeURIComponent)) === json([view, ...at.parts]);
 		const entryOf = ([id, name]) => entries.find(entry => entry.server === id && key(entry.item.definition, kind) === name);
 		if (at.first && here()) at = { parts: at.parts }; // the user has called it
 		// it has vanished, or is not the first any more and the user not at it
@@ -272,8 +288,8 @@ export function explore(root, view) {
 		const found = entryOf(at.parts);
 		const shows = Boolean(found) || kind === 'resource' && name !== undefined;
 		root.dataset.selected = String(chosen && shows); // in a narrow window the list stays until the user selects
-		const now = JSON.stringify([id, name, found?.item]);
-		const same = open.startsWith(JSON.stringify([id, name]).slice(0, -1) + ',');
+		const now = json([id, name, found?.item]);
+		const same = open.startsWith(json([id, name]).slice(0, -1) + ',');
 		if (now === open || !found && same && unknown.has(id)) {
 			panelEnd?.update?.(chosen); // the server may have connected, so that its capabilities are known
 			return;
@@ -285,7 +301,8 @@ export function explore(root, view) {
 		replace(detail);
 		selected(name === undefined ? {} : { server: id, name });
 		if (!shows) {
-			if (entries.length === 0 || name !== undefined) replace(detail, empty(`No ${name ?? view}${unknown.size > 0 ? ' yet' : ''}`, `${why[view]} No server that runs lists ${name ? 'it' : 'any'}.`, 'Servers'));
+			const failing = state.servers.filter(server => server.problem).map(({ id }) => id).join(', ');
+			if (entries.length === 0 || name !== undefined) replace(detail, empty(name ? `${name} is not listed` : `No ${view}`, `${why[view]} No server that runs lists ${name ? 'it' : 'any'}.${failing ? ` Failed: ${failing}.` : ''}`, 'Servers'));
 			return;
 		}
 		const item = found?.item ?? { definition: { uri: name, name } }; // a resource need not be listed
@@ -307,12 +324,10 @@ export function explore(root, view) {
 		d.description && tag('div.description', markdown(d.description))];
 	}
 
-	// overridden shows what a gateway offers in place of a definition.
 	const overridden = ({ hidden, why, name, diff: lines }) => why ? problem({ message: 'A gateway cannot override it so, and does not offer it.', hint: why })
 		: hidden ? hint('Overrides of the configuration hide it: a gateway does not offer it.')
 		: tag('details.offered', tag('summary', 'Overridden: a gateway offers it as ', code(name)), hint('− is what the server says, + what clients get.'), diff(lines));
 
-	// about shows the changes of a definition, the findings of the scan, and the definition itself.
 	function about(item, id) {
 		const outcome = div();
 		return [
@@ -334,7 +349,7 @@ export function explore(root, view) {
 
 	let states = '';
 	const ends = [on('servers', () => { // ignores changes that are not about the panel's server
-		const now = JSON.stringify(state.servers.map(server => [server.id, server.state, Boolean(server.details)]));
+		const now = json(state.servers.map(server => [server.id, server.state, Boolean(server.details)]));
 		if (now !== states) fetch();
 		states = now;
 	}), on('definitions', () => fetch())];

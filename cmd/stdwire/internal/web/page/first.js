@@ -1,13 +1,13 @@
 // Where servers come from: a box that takes a command line, a URL or JSON, the files of other
 // applications, and an example. The page shows it when there are no servers.
 import * as api from './api.js';
-import { attempt, button, div, element, faint, h2, h3, input, inRow, li, muted, replace, short, strong, tag } from './dom.js';
+import { attempt, button, div, element, faint, h2, h3, input, inRow, li, many, muted, replace, short, status, strong, tag } from './dom.js';
 import { icon } from './icons.js';
 
 // sources returns the box and the list. pick gets { text, name } or { application, servers }; what it
 // throws is shown below the box.
 export function sources(pick) {
-	const outcome = element('div', { 'aria-live': 'polite' });
+	const outcome = status();
 	const list = tag('ul.card.sources');
 	const text = element('textarea', { rows: '2', label: 'Command line, URL or JSON', placeholder: 'A command line, a URL or JSON',
 		onkeydown: event => {
@@ -40,7 +40,7 @@ export function sources(pick) {
 	replace(list, example);
 	attempt(outcome, async () => {
 		for (const { title, path, servers } of (await api.get('config/found')).toReversed()) {
-			list.prepend(row('computer', title, `${servers.length} ${servers.length === 1 ? 'server' : 'servers'}: ${short(servers.join(', '))}`, path,
+			list.prepend(row('computer', title, `${many(servers.length, 'server')}: ${short(servers.join(', '))}`, path,
 				button(`Import ${servers.length}`, () => attempt(outcome, () => pick({ application: path, servers })), { label: `Import ${servers.length} of ${title}` })));
 		}
 	});
@@ -48,7 +48,6 @@ export function sources(pick) {
 		tag('div.ends', h3('Found on this computer'), tag('span.label', 'Only read. Nothing was started.')), list);
 }
 
-// firstRun returns what the page shows without servers.
 export const firstRun = pick => tag('div.first', h2('Connect to a server'),
 	sources(pick),
 	tag('div.trio', [['tools', 'Call any tool', 'A form from its schema, the result as a table, tree or picture.'],

@@ -22,7 +22,6 @@ class Document {
 		if (this.left < 0) throw new RangeError('The schema is too large for a form: edit the JSON.');
 	}
 
-	// merge spends what copying the members of a schema costs.
 	merge(part) {
 		this.spend(Object.keys(part).length + Object.keys(part.properties ?? {}).length + (part.required?.length ?? 0));
 	}
@@ -113,7 +112,6 @@ const requiredOf = (schema, root) => {
 	return new Set(schema.required);
 };
 
-// initial returns the value that a form begins with.
 function initial(schema, root = new Document(schema), depth = 0) {
 	schema = resolve(schema, root);
 	if (schema.default !== undefined) return parse(root.json(schema.default));
@@ -241,7 +239,6 @@ function stringControl(schema, root, value, changed, label, hooks) {
 	return { node: div(node, file), get };
 }
 
-// jsonControl edits any value as JSON.
 function jsonControl(value, root, changed, label) {
 	const text = format(value ?? null);
 	root.spend(text.length / 100);
@@ -334,7 +331,6 @@ function arrayControl(schema, root, value, changed, label, depth, hooks) {
 	return { node, get: () => controls.map(item => item.get()) };
 }
 
-// summary describes a schema in a few words.
 function summary(schema) {
 	const parts = [schema.format ?? (Array.isArray(schema.type) ? schema.type.join(' | ') : schema.type) ?? ''];
 	for (const [key, sign] of [['minimum', '≥'], ['maximum', '≤'], ['minLength', 'length ≥'], ['maxLength', 'length ≤'], ['pattern', 'matches']]) {

@@ -1,7 +1,7 @@
 // The gateway that the page looks at: who calls what, how fast, what clients get and what it costs them,
-// and what is refused and withheld. The figures are of the calls that the page has seen.
+// what is refused and withheld, and its store. The figures are of the calls that the page has seen.
 import * as api from './api.js';
-import { attempt, button, bytes, clock, code, dialog, div, duration, element, empty, figures, h2, h3, hint, inRow, li, primary, replace, strong, tag, tokens } from './dom.js';
+import { attempt, button, bytes, capital, clock, code, dialog, div, duration, element, empty, faint, figures, h2, h3, hint, inRow, li, p, primary, problem, replace, strong, tag, tokens } from './dom.js';
 import { finding } from './explore.js';
 import { picture, shape } from './icons.js';
 import { diff, parse, tree } from './json.js';
@@ -14,7 +14,6 @@ const methods = ['tools/call', 'resources/read', 'prompts/get'];
 const names = ['Calls', 'Errors', 'p50', 'p95'];
 const most = 24; // clients, and servers, that are drawn
 
-// measured returns how many calls there are, and their latency.
 function measured(calls) {
 	const times = calls.map(call => call.response?.ms).filter(ms => ms !== undefined).sort((a, b) => a - b);
 	const at = part => times.length > 0 ? duration(times[Math.ceil(times.length * part) - 1]) : '–';
@@ -36,14 +35,13 @@ function flow(links) {
 	return tag('div.flow', [left, drawing, right].map(side => Array.isArray(side) ? tag('ol', side.map(name => li(name))) : side));
 }
 
-// adapted says what a gateway has changed for a client.
 const adapted = ({ other_names: names, cut_descriptions: cut }) => [names && `${names} shorter names`, cut && `${cut} descriptions cut`].filter(Boolean).join(', ');
 
 // review compares a withheld definition with its pin, beside what the scan finds, and accepts it.
 async function review(server, { kind, name, why }) {
 	const found = await api.post('gateway/review', { server, kind, name });
 	const outcome = div();
-	const shown = dialog('Compare with its pin', {}, h2(`${name} of ${server}`), hint(why), found.findings.map(finding), found.diff ? diff(found.diff) : tree(parse(found.now)), outcome,
+	const shown = dialog(`${name} of ${server}`, {}, hint(why), found.findings.map(finding), found.diff ? diff(found.diff) : tree(parse(found.now)), outcome,
 		inRow(primary('Accept the definition', () => attempt(outcome, async () => {
 			await api.post('gateway/accept', { server, kind, name, now: found.now, sha256: found.sha256 });
 			shown.close();
@@ -51,11 +49,15 @@ async function review(server, { kind, name, why }) {
 }
 
 export function gateway(root) {
-	const place = element('div.stack', { 'data-testid': 'gateway' });
+	const place = element('div.stack', { test: 'gateway' });
 	const outcome = div();
 	replace(root, h2('Gateway'), outcome, place);
 	const card = (title, ...content) => tag('section.card', h3(title), content);
 	const part = (title, columns, rows, ...below) => rows?.length > 0 && card(title, figures(columns, rows), below);
+	const sign = (now, text = capital(now)) => element('span', { class: `state state-${now}` }, text);
+	const effects = { deny: 'bad', ask: 'warn' };
+	const store = ({ url, server, reachable, since, error, parts, affected = {} }) => card('Store', p(sign(...reachable ? ['ready', 'Reachable'] : ['failed', 'Not reachable']), faint(' since ', clock(since), ', ', code(url), ' ', server)),
+		error && tag('p.problem', error), figures(['What uses it', 'Without it, now'], parts.map(one => [one, affected[one] ?? ''])));
 	let about = {};
 	let shown;
 	const update = () => {
@@ -70,20 +72,23 @@ export function gateway(root) {
 			const sum = tools?.filter(({ definition }) => String(definition.name).startsWith(`${id}__`)).reduce((sum, tool) => sum + tool.tokens, 0);
 			return sum ? tokens(sum) : '';
 		};
-		const rows = servers.map(({ id, state: now, memory, tools, problem }) => [id, problem?.message ?? now, ...measured(calls.get(id) ?? []), tools ?? '', cost(id), memory ? bytes(memory) : '']);
+		const rows = servers.map(({ id, state: now, memory, tools, problem: why }) => [id, now, why?.message, ...measured(calls.get(id) ?? []), tools ?? '', cost(id), memory ? bytes(memory) : '']);
 		const held = servers.flatMap(({ id, withheld }) => (withheld ?? []).map(item => ({ ...item, server: id })));
 		const lanes = clients.map(lane => [lane, ...measured(calls.get(lane))]);
 		const text = JSON.stringify([rows, held, lanes, about, Math.floor(Date.now() / 60_000)]);
 		if (text === shown) return;
 		shown = text;
-		replace(place, tag('dl.card.stats', measured(every).map((value, i) => div(tag('dt', names[i]), tag('dd', strong(value))))),
+		replace(place, about.problem && div(problem(about.problem)), tag('dl.card.stats', measured(every).map((value, i) => div(tag('dt', names[i]), tag('dd', strong(value))))),
 			part('Waits for your review', ['What', 'Server', 'Why', 'To do'], held.map(item => [`${item.kind} ${item.name}`, item.server, item.why,
 				['changed', 'new', 'another'].includes(item.reason) ? button('Compare', () => attempt(outcome, () => review(item.server, item)), { label: `Compare ${item.name}` }) : item.remedy])),
 			part('Changes that wait', ['Change', 'Why', 'File'], about.waiting?.map(one => [`${one.kind} ${one.name ?? ''}`, one.why, one.source]), hint('At the terminal: ', code('stdwire trust'), ' shows the whole change and accepts it.')),
 			about.invalid?.length > 0 && card('Errors of the configuration', about.invalid.map(why => tag('p.problem', why))),
+			about.store && store(about.store),
+			part('Refused by rules', ['Call', 'Who', 'Effect', 'Rule', 'Argument', 'Last'], about.refusals?.map(one => [`${one.server} ${one.name}`, one.principal ?? '',
+				element('span', { class: `badge ${one.passed ? '' : effects[one.effect]}` }, one.passed ? `would ${one.effect}` : one.effect), code(one.rule), one.argument ?? '', clock(one.at)])),
 			card('Who calls what', links.length > 0 && flow(links), lanes.length > 0 ? figures(['Lane', ...names, 'Last hour'], lanes.map(row => [...row, spark(calls.get(row[0]))]))
 				: empty('No calls yet', 'The page sees the calls of clients since it was opened.', 'Timeline')),
-			card('Servers', figures(['Server', 'State', ...names, 'Tools', 'Cost', 'Memory', 'Last hour'], rows.map(row => [...row, spark(calls.get(row[0]) ?? [])]))),
+			card('Servers', figures(['Server', 'State', ...names, 'Tools', 'Cost', 'Memory', 'Last hour'], rows.map(([id, now, why, ...rest]) => [id, [sign(now), why && tag('div.wide.hint', why)], ...rest, spark(calls.get(id) ?? [])]))),
 			part('Who is connected', ['Client', 'Who', 'Profile', 'Discovery', 'Tools', 'It got', 'Of', 'Adapted'], about.clients?.map(one => [one.client || 'without a name', one.principal ?? '', one.profile || 'all servers',
 				one.search ? 'by a search' : 'as a list', one.tools, tokens(one.listed_bytes / 4), tokens(one.bytes / 4), adapted(one)]),
 			hint('A token is about 4 bytes.')),
@@ -93,7 +98,6 @@ export function gateway(root) {
 					toast(warning ?? 'Revoked');
 				}), { class: 'bad', label: `Revoke the login of ${user} at ${server}` })]), about.logins_more > 0 && hint(`${about.logins_more} more: `, code('stdwire auth users'))),
 			part('Profiles', ['Profile', 'Tools', 'Cost'], about.costs?.map(one => [one.profile, one.tools, tokens(one.bytes / 4)])),
-			part('Refused by rules', ['Call', 'Who', 'Effect', 'Rule', 'Argument', 'Last'], about.refusals?.map(one => [`${one.server} ${one.name}`, one.principal ?? '', one.passed ? `would ${one.effect}` : one.effect, code(one.rule), one.argument ?? '', clock(one.at)])),
 			part('Rates', ['Rate', 'Limit', 'Refused'], about.rates?.map(one => [one.rate, one.limit ?? '', one.refused])));
 	};
 	const { soon, stop } = throttle(update, 'counts');

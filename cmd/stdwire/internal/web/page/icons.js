@@ -11,7 +11,7 @@ const paths = {
 	apps: 'M4 5h16v14H4zM4 9h16M6.8 7h.01M9.3 7h.01',
 	gateway: 'M4 7h3.5l3 5H20M4 17h3.5l3-5M17 9l3 3-3 3',
 	search: 'M16 10.5a5.5 5.5 0 1 1-11 0 5.5 5.5 0 0 1 11 0zM14.5 14.5 20 20',
-	more: 'M5.5 12h1M11.5 12h1M17.5 12h1',
+	more: 'M7 12a1 1 0 1 1-2 0 1 1 0 0 1 2 0zM13 12a1 1 0 1 1-2 0 1 1 0 0 1 2 0zM19 12a1 1 0 1 1-2 0 1 1 0 0 1 2 0z',
 	tasks: 'M10.5 6.5H20M10.5 12H20M10.5 17.5H20M4 6.5l1.2 1.2 2.3-2.4M4 12l1.2 1.2 2.3-2.4M4 17.5l1.2 1.2 2.3-2.4',
 	saved: 'M7 4h10v16l-5-4-5 4z',
 	timeline: 'M4 4v16M7 7h6M10 12h8M14 17h6',
@@ -35,7 +35,6 @@ const paths = {
 	openWorld: 'M20.5 12a8.5 8.5 0 1 1-17 0 8.5 8.5 0 0 1 17 0zM3.5 12h17M12 3.5c3.3 5 3.3 12 0 17M12 3.5c-3.3 5-3.3 12 0 17',
 };
 
-// shape returns an element of SVG.
 export function shape(name, attributes = {}, ...children) {
 	const node = document.createElementNS('http://www.w3.org/2000/svg', name);
 	for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
@@ -48,5 +47,4 @@ export function shape(name, attributes = {}, ...children) {
 export const picture = (viewBox, className, label, ...shapes) => shape('svg', { viewBox, class: className, ...label ? { role: 'img', 'aria-label': label } : { 'aria-hidden': 'true' } },
 	...label ? [shape('title', {}, label)] : [], ...shapes);
 
-// icon returns an icon.
 export const icon = (name, label) => picture('0 0 24 24', 'icon', label, shape('path', { d: paths[name] }));

@@ -35,8 +35,8 @@ function scalarNode(value) {
 
 const places = new WeakMap(); // row of a tree → its path, a JSON Pointer, and its value
 
-// copying gives a tree a button that copies the path or value of a row: of the one under the pointer, or
-// that to which the arrow keys move the button.
+// copying gives a tree a button that copies the path or value of the row under the pointer, or to which the
+// arrow keys move it.
 function copying(node) {
 	let at;
 	const copy = text => navigator.clipboard.writeText(text).then(() => toast('Copied'), error => toast(error.message));
@@ -90,11 +90,9 @@ function branch(name, value, depth, room, path) {
 	return node;
 }
 
-// isTable reports whether a value is a list of objects.
 const isTable = value => Array.isArray(value) && value.length > 0 &&
 	value.every(row => !scalar(row) && !Array.isArray(row));
 
-// table returns a list of objects as a table.
 export function table(rows, room = new Room()) {
 	const cell = (value, path) => value === undefined ? '' : scalar(value) ? scalarNode(value) : room.left > 0 ? tree(value, 0, room, path) : branch('', value, 3, room, path);
 	const names = [...new Set(rows.slice(0, 1000).flatMap(row => Object.keys(row)))].slice(0, 50);
@@ -103,7 +101,6 @@ export function table(rows, room = new Room()) {
 	return grid('Table', names.map(short), body, rest);
 }
 
-// view returns a value as a tree or table, with a switch to its text.
 export function view(value, room) {
 	const place = div();
 	const kinds = [['tree', 'Tree'], ['text', 'Text']];
@@ -116,7 +113,6 @@ export function view(value, room) {
 	return div(tabs(kinds, kinds[0][0], show, 'How to show it'), place);
 }
 
-// tabs returns a row of buttons, of which one at a time is pressed.
 export function tabs(kinds, chosen, show, label) {
 	const group = element('div.tabs', { role: 'group', label });
 	for (const [kind, text] of kinds) {

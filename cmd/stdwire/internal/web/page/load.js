@@ -8,7 +8,7 @@ export function loadTest(server, tool, text) {
 	const calls = number('100', '100000');
 	const together = number('4', '64');
 	const seconds = number('60', '600');
-	const outcome = element('div', { role: 'status', 'data-testid': 'load' });
+	const outcome = element('div', { role: 'status', test: 'load' });
 	let running;
 	const stop = button('Stop', () => running?.abort());
 	const start = button('Start', run);

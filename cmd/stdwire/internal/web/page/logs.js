@@ -1,6 +1,6 @@
 // Log messages of servers, filtered by level, logger and text. The stderr of a server is on its card.
 import * as api from './api.js';
-import { anchor, attempt, clock, div, element, empty, faint, field, h2, inRow, li, p, replace, select, short, status, strong, unfolded } from './dom.js';
+import { anchor, attempt, clock, div, element, empty, faint, field, h2, inRow, li, many, p, replace, select, short, status, strong, unfolded } from './dom.js';
 import { tree } from './json.js';
 import { levels } from './servers.js';
 import { on, state, throttle } from './store.js';
@@ -12,7 +12,7 @@ export function logs(root) {
 	const outcome = div();
 	const servers = div();
 	const notes = status('div.muted');
-	const list = element('ol.items', { label: 'Log messages', 'data-testid': 'logs' });
+	const list = element('ol.items', { label: 'Log messages', test: 'logs' });
 	let shown; // the filter of what is shown
 	const input = (name, label) => field(label, element('input', { type: 'search', oninput: event => { filter[name] = event.target.value; soon(); } }));
 	const choice = (name, label, options) => field(label, select(options, filter[name], value => { filter[name] = value; soon(); }));
@@ -31,7 +31,7 @@ export function logs(root) {
 		if (text !== JSON.stringify(filter) || list.querySelector('details[open]') && text === shown) return;
 		shown = text;
 		replace(list, page.lines.map(line));
-		replace(notes, page.lines.length === 0 ? empty('There are no such messages.', 'Servers send the messages of the log level that is set on their cards, and write the rest to stderr.', 'Servers') : page.more ? `The latest ${page.lines.length} messages; there are more.` : `${page.lines.length} ${page.lines.length === 1 ? 'message' : 'messages'}`);
+		replace(notes, page.lines.length === 0 ? empty(Object.values(filter).some(Boolean) ? 'No such messages' : 'No log messages', 'Servers send the messages of the log level that is set on their cards, and write the rest to stderr.', 'Servers') : page.more ? `The latest ${page.lines.length} messages; there are more.` : many(page.lines.length, 'message'));
 	});
 
 	let known;

@@ -7,13 +7,11 @@ const most = 2000; // elements
 
 const inline = /`([^`\n]+)`|\*\*([^*\n]+)\*\*|__([^_\n]+)__|\*([^*\s][^*\n]*)\*|\[([^[\]\n]{1,500})\]\(([^()\s]{1,2000})\)/;
 
-// markdown returns a text as elements.
 export function markdown(text) {
 	let left = most;
 	const node = div();
 	node.className = 'markdown';
 
-	// spans returns what a line has.
 	function spans(line) {
 		const shown = [];
 		for (let rest = line; rest !== '';) {

@@ -2,8 +2,8 @@
 import { append, button, element, replace, tag } from './dom.js';
 import { icon } from './icons.js';
 
-// menu returns the button and the list. items returns [text, action, attributes] for each entry, or
-// promises that, when the menu is opened; false entries are left out, and a text alone is a heading.
+// menu returns the button and the list. items returns, or promises, [text, action, attributes] for each
+// entry when the menu is opened; false ones are left out, and a text alone is a heading.
 export function menu(label, items, { text, sign = 'more', attributes = {} } = {}) {
 	const list = element('div.menu', { popover: 'auto', role: 'menu', label, onkeydown: event => {
 		const all = [...list.querySelectorAll('button')];

@@ -1,19 +1,17 @@
 // A message: its tree, its bytes and related messages. The user can edit it and send it again, and
 // compare it with others.
 import * as api from './api.js';
-import { attempt, button, bytes, copyIcon, div, duration, element, facts, faint, field, h3, head, hint, input, inRow, long, muted, onEnter, p, parts, primary, problem, replace, tag } from './dom.js';
+import { attempt, button, bytes, capital, copyIcon, div, duration, element, facts, faint, field, h3, head, hint, input, inRow, long, muted, onEnter, p, parts, primary, problem, replace, tag } from './dom.js';
 import { picture, shape } from './icons.js';
 import { diff, format, parse, tabs, tree } from './json.js';
 import { all, failed, find } from './messages.js';
-import { runner } from './panels.js';
+import { callText, runner } from './panels.js';
 import { server, state } from './store.js';
 
 let marked; // the message with which others can be compared
 
-// sentBytes shows the bytes of a Base64 text.
 export const sentBytes = base64 => long(atob(base64).replace(/[^\x20-\x7e\n]/g, c => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`));
 
-// exchange shows the headers of an HTTP request and its response.
 export function exchange(all) {
 	const headers = (title, header) => header && [head(title), facts(Object.entries(header).sort(([a], [b]) => a < b ? -1 : 1).map(([name, values]) => [name, values.join(', ')]))];
 	return div(headers('Request', all.request), headers(`Response, ${all.proto ?? ''}`, all.response));
@@ -39,8 +37,10 @@ export function messagePanel(place, select) {
 		if (end !== mine) return;
 		const outcome = tag('div.compared');
 		replace(place, heading(message), relations(message), described(message, whole), actions(message, whole, outcome, shown), outcome, http(whole.http),
-			tag('div.sides', body(whole), other && tag('section', head(`${message.request ? 'Its request' : 'Its response'}, ${bytes(pair.size)}`), body(other))), shown);
+			tag('div.sides', side(message, whole), other && side(pair, other)), shown);
 	}
+
+	const side = ({ kind, size }, whole) => tag('section', head(`${capital(kind)}, ${bytes(size)}`), body(whole));
 
 	const heading = message => h3(`${message.from === 'client' ? 'Client → server' : 'Server → client'}: ${message.kind} ${message.method ?? ''} ${message.about ?? ''}`);
 
@@ -63,7 +63,6 @@ export function messagePanel(place, select) {
 		return found.length === 1 && found[0];
 	}
 
-	// waterfall shows when the parts of a request began and what they took.
 	function waterfall(request, within) {
 		const end = message => message.response?.t ?? message.t;
 		const whole = Math.max(...[request, ...within].map(end)) - request.t || 1;
@@ -106,7 +105,7 @@ export function messagePanel(place, select) {
 		const name = input('text', { value: method });
 		const text = element('textarea.json', { rows: '10', value: format(rest) });
 		const outcome = div();
-		const send = () => calls.run(`{"server":${JSON.stringify(message.lane)},"method":${JSON.stringify(name.value)},"params":${text.value || '{}'}}`);
+		const send = () => calls.run(callText(message.lane, name.value, text.value || '{}'));
 		replace(shown, head('Send again'), hint('The client sets the id and _meta.'), field('Method', name), field('Params, as JSON', text),
 			primary('Send', send), outcome);
 		const calls = runner(outcome);

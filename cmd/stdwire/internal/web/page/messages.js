@@ -15,8 +15,8 @@ export const find = number => byNumber.get(number);
 export const laneList = () => [...lanes.values()];
 export const connections = () => [...new Map(laneList().flatMap(lane => [...lane.connections].map(n => [n, lane.name])))];
 
-// A lane has the requests of the client, which are drawn as bars, each on a free track; the messages
-// that are drawn inside the bars; and the messages that belong to no request.
+// A lane has the requests of the client, drawn as bars, each on a free track; the messages that are drawn
+// inside the bars; and those that belong to no request. A request ends with its connection.
 const newLane = name => ({ name, first: 0, lost: 0, bars: [], inner: [], ticks: [], tracks: [], connections: new Set() });
 
 // add adds a message, and reports whether it can change what others are, see legacy.
@@ -25,6 +25,7 @@ function add(message) {
 	byNumber.set(message.n, message);
 	if (!lanes.has(message.lane)) lanes.set(message.lane, newLane(message.lane));
 	const lane = lanes.get(message.lane);
+	if (!lane.connections.has(message.conn)) for (const request of lane.bars) if (!request.response) request.ended ??= message.t;
 	lane.connections.add(message.conn);
 	message.parent = message.within ? byNumber.get(message.within) : undefined;
 	if (message.kind === 'response') {
@@ -46,7 +47,6 @@ function add(message) {
 	return true;
 }
 
-// prune removes the messages that stdwire does not keep any more.
 function prune(now) {
 	let changed = false;
 	for (const [name, lane] of lanes) {
@@ -76,7 +76,6 @@ function prune(now) {
 let fetching = false;
 let again = false;
 
-// update fetches the messages that are new.
 export async function update() {
 	if (fetching) {
 		again = true;
@@ -127,6 +126,20 @@ export function parseFilter(text, found = new Map()) {
 	return message => tests.every(test => test(message));
 }
 
+const has = (text, part) => (text ?? '').toLowerCase().includes(part.toLowerCase());
+
+// what a word such as server:files tests of a message
+const tests = {
+	method: ({ method }, value) => has(method, value),
+	server: ({ lane }, value) => has(lane, value),
+	from: ({ from }, value) => from.startsWith(value),
+	kind: ({ kind }, value) => kind.startsWith(value),
+	id: ({ id }, value) => id === value || id === `"${value}"`,
+	conn: ({ conn }, value) => String(conn) === value,
+	text: ({ n }, value, found) => found.get(value)?.has(n) ?? false,
+	call: (message, value) => [message, message.request, message.parent].some(part => [part?.n, part?.within].includes(Number(value))),
+};
+
 function term(word, found) {
 	const slow = durations.exec(word);
 	if (slow) {
@@ -135,20 +148,9 @@ function term(word, found) {
 		return slow[1] === '>' ? message => ms(message) > limit : message => ms(message) < limit;
 	}
 	const [, name, value] = /^(\w+):(.*)$/.exec(word) ?? [];
-	const has = (text, part) => (text ?? '').toLowerCase().includes(part.toLowerCase());
-	switch (name) {
-		case 'method': return message => has(message.method, value);
-		case 'server': return message => message.lane === value || has(message.lane, value);
-		case 'from': return message => message.from.startsWith(value);
-		case 'kind': return message => message.kind.startsWith(value);
-		case 'id': return message => message.id === value || message.id === `"${value}"`;
-		case 'conn': return message => String(message.conn) === value;
-		case 'text': return message => found.get(value)?.has(message.n) ?? false;
-		case 'call': return message => [message, message.request, message.parent].some(part => String(part?.n) === value || String(part?.within) === value);
-		default:
-	}
-	if (word === 'error' || word === 'errors') return message => failed(message);
-	return message => has(message.method, word) || has(message.about, word) || has(message.lane, word) || has(message.failed, word);
+	if (Object.hasOwn(tests, name)) return message => tests[name](message, value, found);
+	if (/^errors?$/.test(word)) return failed;
+	return ({ method, about, lane, failed }) => [method, about, lane, failed].some(text => has(text, word));
 }
 
 // legacy reports whether a server of the legacy era has refused server/discover, as it should: not for

@@ -1,14 +1,49 @@
-// The latest messages, beside any view: those of the definition that is open, if one is.
-import { element, faint, h2, replace, tag } from './dom.js';
+// The latest messages, beside any view: those of the definition that is open, if one is. The messages of
+// a call, below its result.
+import * as api from './api.js';
+import { anchor, attempt, bytes, div, duration, element, faint, h2, head, keyed, li, p, replace, tag, unfolded } from './dom.js';
+import { parse, tree } from './json.js';
 import { all, failed, listen, start } from './messages.js';
 import { on, state } from './store.js';
 
 const shown = 60; // messages
 
+const line = (message, ...more) => [`${message.from === 'client' ? '→' : '←'} ${message.kind === 'response' ? '↳ ' : ''}${message.method ?? message.kind} `,
+	faint([...more, message.failed].filter(Boolean).join(' · '))];
+
+// messagesOf shows the messages of a call: those about the same in its time, and what belongs to them. It
+// returns a function that ends that.
+export function messagesOf(place, { request: { server, method, params }, began, ms }) {
+	const known = new Map(); // number → item
+	const list = element('ol.items', { label: 'Messages of the call' });
+	const body = n => {
+		const node = div();
+		attempt(node, async () => replace(node, tree(parse((await api.get(`traffic/${n}`)).text)), p(anchor(`#/timeline/${n}`, 'On the timeline'))));
+		return node;
+	};
+	const update = () => {
+		const found = [];
+		for (let i = all.length - 1; i >= 0 && all[i].t >= began; i--) {
+			const message = all[i];
+			const { lane, t, about, method: its } = message.parent ?? message.request?.parent ?? message;
+			if (lane === server && t <= began + ms + 1 && its === method && about === (params.name ?? params.uri)) found.unshift(message);
+		}
+		keyed(known, found, ({ n }) => n, message => {
+			const node = li(unfolded(line(message, duration(message.ms), bytes(message.size)), () => body(message.n)));
+			list.append(node);
+			return { node, update() {} };
+		});
+		if (found.length > 0 && !list.parentNode) replace(place, head('Messages'), list);
+	};
+	start();
+	update();
+	return listen(update);
+}
+
 // monitor returns a function that shows or hides the latest messages in place, and returns whether it
 // shows them.
 export function monitor(place, toggle) {
-	const list = element('ol.items', { label: 'Latest messages', 'data-testid': 'monitor' });
+	const list = element('ol.items', { label: 'Latest messages', test: 'monitor' });
 	const title = h2();
 	const latest = () => {
 		const { server, name } = state.selected;
@@ -23,8 +58,7 @@ export function monitor(place, toggle) {
 		const found = latest();
 		replace(list, found.length === 0 && tag('li.muted', 'None yet.'), found.map(message => tag('li',
 		element('a', { href: `#/timeline/${message.n}`, class: failed(message) ? 'bad' : '' },
-			`${message.from === 'client' ? '→' : '←'} ${message.kind === 'response' ? '↳ ' : ''}${message.method ?? message.kind} `,
-			faint([message.lane, message.about, message.failed].filter(Boolean).join(' · ')))))); };
+			line(message, message.lane, message.about))))); };
 	replace(place, title, list);
 	const press = () => toggle.ariaPressed = place.offsetWidth > 0;
 	new ResizeObserver(press).observe(place); // the style sheet may hide it

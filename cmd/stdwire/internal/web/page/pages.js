@@ -1,6 +1,6 @@
 // A list page by page, with the server's cursors.
 import { answer } from './calls.js';
-import { attempt, button, code, element, inRow, muted, p, replace, tag } from './dom.js';
+import { attempt, button, code, element, inRow, muted, p, replace, status, tag } from './dom.js';
 import { tree } from './json.js';
 
 // the method of each view, and the member of its result
@@ -8,8 +8,8 @@ const lists = { tools: ['tools/list', 'tools'], resources: ['resources/list', 'r
 
 // pages returns { node, update(server) } for a view; without a server it is hidden.
 export function pages(view) {
-	const place = element('div', { 'aria-live': 'polite' });
-	const node = element('details', { hidden: true, 'data-testid': 'pages' }, tag('summary', 'Page by page'), place);
+	const place = status();
+	const node = element('details', { hidden: true, test: 'pages' }, tag('summary', 'Page by page'), place);
 	let server;
 	const show = (number, cursor) => attempt(place, async () => {
 		const [method, member] = lists[view];

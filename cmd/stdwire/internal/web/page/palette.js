@@ -1,7 +1,7 @@
 // The search over everything: views, commands, servers, definitions and messages.
 import * as api from './api.js';
 import { element, newID, replace, short, status, tag } from './dom.js';
-import { key, kinds, named } from './explore.js';
+import { enter, key, kinds, named } from './explore.js';
 import { icon } from './icons.js';
 import { search } from './rank.js';
 import { definitions, state } from './store.js';
@@ -78,7 +78,7 @@ export function palette(given) {
 						const d = named(definition);
 						const name = key(d, kind);
 						return { sign: view, text: short(d.title ?? d.name ?? name), more: [server.id, name, d.description].filter(Boolean).map(short).join(' · '),
-							act: () => { location.hash = api.address(view, server.id, name); } };
+							act: () => enter(view, server.id, name) };
 					}));
 				}
 				if (dialog.open && input.value) update();

@@ -6,6 +6,7 @@ import { append, attempt, button, clock, copyIcon, div, duration, element, field
 import { form } from './form.js';
 import { loadTest } from './load.js';
 import { menu } from './menu.js';
+import { messagesOf } from './monitor.js';
 import { questionsOf } from './questions.js';
 import { progress, result } from './result.js';
 import { save } from './saved.js';
@@ -13,13 +14,16 @@ import { skillPanel } from './skills.js';
 import { on, server as known, state } from './store.js';
 import { toast } from './toast.js';
 
-// runner shows a call: its progress and questions while it runs, and its result. With the address of
-// the definition, that of the page names the call, which its query has after a reload.
+const json = JSON.stringify;
+
+// runner shows a call: its progress and questions, its result and messages. With the address of the
+// definition, that of the page names the call, which its query has after a reload.
 export function runner(place, { address, query, shown = () => {} } = {}) {
-	const live = element('div.call', { 'aria-live': 'polite', 'data-testid': 'call' });
+	const live = element('div.call', { 'aria-live': 'polite', test: 'call' });
 	const asked = div();
 	const cancel = button('Cancel', () => api.post(`calls/${id}/cancel`));
-	const box = div(live, asked);
+	const traffic = div();
+	const box = div(live, asked, traffic);
 	append(place, box);
 	let id;
 	let finished = 0;
@@ -40,12 +44,14 @@ export function runner(place, { address, query, shown = () => {} } = {}) {
 			const whole = await api.exact(`calls/${id}`);
 			if (whole.id !== id) return;
 			replace(live, result(whole));
+			endTraffic = messagesOf(traffic, whole);
 			if (began === id) box.scrollIntoView({ block: 'nearest' });
 		} catch (error) {
 			replace(live, problem(error));
 		}
 	}
 	const end = on('calls', update);
+	let endTraffic = () => {};
 	const calls = {
 		async run(text) {
 			try {
@@ -58,10 +64,11 @@ export function runner(place, { address, query, shown = () => {} } = {}) {
 				replace(live, problem(error));
 			}
 		},
-		// show shows the call with a number.
 		async show(number) {
 			id = number;
 			finished = 0;
+			endTraffic();
+			replace(traffic);
 			replace(live, status('p', 'sent'));
 			shown(number);
 			await update();
@@ -75,6 +82,7 @@ export function runner(place, { address, query, shown = () => {} } = {}) {
 			closed = true;
 			end();
 			endQuestions();
+			endTraffic();
 		},
 	};
 	const given = Number(query?.get('call'));
@@ -83,10 +91,9 @@ export function runner(place, { address, query, shown = () => {} } = {}) {
 }
 
 // callText returns the JSON of a call of the server with an id. params and meta are JSON, byte for byte as the user wrote it.
-export const callText = (server, method, params, { meta, task } = {}) => `{"server":${JSON.stringify(server)},"method":${JSON.stringify(method)},"params":${params}${
+export const callText = (server, method, params, { meta, task } = {}) => `{"server":${json(server)},"method":${json(method)},"params":${params}${
 	meta ? `,"meta":${meta}` : ''}${task ? ',"task":true' : ''}}`;
 
-// completion offers the server's completions while the user types a value.
 function completion(server, ref, others) {
 	return (input, argument, changed) => {
 		const list = element('datalist', { id: newID() });
@@ -114,7 +121,7 @@ function toolPanel(place, server, tool, { query, address }) {
 	const inputs = form(tool.inputSchema, { changed: () => replace(code) });
 	const outcome = div();
 	const saving = div();
-	const run = task => calls.run(callText(server, 'tools/call', `{"name":${JSON.stringify(tool.name)},"arguments":${inputs.text().trim() || '{}'}}`,
+	const run = task => calls.run(callText(server, 'tools/call', `{"name":${json(tool.name)},"arguments":${inputs.text().trim() || '{}'}}`,
 		{ meta: meta.value.trim(), task }));
 	const support = tool.execution?.taskSupport;
 	const asTask = button('Run as a task', () => run(true), { hidden: true });
@@ -155,7 +162,7 @@ function toolPanel(place, server, tool, { query, address }) {
 		if (!number) return;
 		calls.show(number);
 		const request = await calls.request(number).catch(() => null);
-		if (request?.params?.arguments) inputs.set(JSON.stringify(request.params.arguments, null, 2));
+		if (request?.params?.arguments) inputs.set(json(request.params.arguments, null, 2));
 	};
 	show(query);
 	return { update, close() {
@@ -170,7 +177,7 @@ function resourcePanel(place, server, resource, { query, address }) {
 	const updates = status();
 	let wanted = false; // by the user, who has read it
 	const calls = runner(outcome, { address, query, shown: () => { wanted = true; } });
-	const read = () => calls.run(callText(server, 'resources/read', JSON.stringify({ uri: resource.uri })));
+	const read = () => calls.run(callText(server, 'resources/read', json({ uri: resource.uri })));
 	const subscription = div();
 	const path = api.of(server, 'subscriptions');
 	let subscribed = false;
@@ -190,7 +197,7 @@ function resourcePanel(place, server, resource, { query, address }) {
 		replace(updates, `It changed at ${clock(latest.at)}.`);
 		if (subscribed || wanted) read();
 	});
-	append(place, [inRow(primary('Read', read), toggle), subscription, updates, outcome]);
+	append(place, [tag('div.card', inRow(primary('Read', read), toggle), subscription), updates, outcome]);
 	return { update, close() {
 		end();
 		calls.close();
@@ -198,7 +205,6 @@ function resourcePanel(place, server, resource, { query, address }) {
 	} };
 }
 
-// textFields returns inputs for names, { node, values() }.
 function textFields(names, complete) {
 	const inputs = new Map();
 	const node = parts(tag('div.form'), names, ({ name, title, description, required }) => {
@@ -231,7 +237,7 @@ function templatePanel(place, server, template, { address }) {
 		});
 		const read = async () => {
 			const uri = await update();
-			if (uri !== undefined) calls.run(callText(server, 'resources/read', JSON.stringify({ uri })));
+			if (uri !== undefined) calls.run(callText(server, 'resources/read', json({ uri })));
 		};
 		fields.node.addEventListener('input', update);
 		onEnter(fields.node, read, () => calls.cancel());
@@ -248,7 +254,7 @@ function promptPanel(place, server, prompt, { query, address }) {
 	const calls = runner(outcome, { address, query });
 	const fields = textFields(Array.isArray(prompt.arguments) ? prompt.arguments : [],
 		completion(server, { type: 'ref/prompt', name: prompt.name }, except => without(fields.values(), except)));
-	const run = () => calls.run(callText(server, 'prompts/get', JSON.stringify({ name: prompt.name, arguments: fields.values() })));
+	const run = () => calls.run(callText(server, 'prompts/get', json({ name: prompt.name, arguments: fields.values() })));
 	onEnter(fields.node, run, () => calls.cancel());
 	append(place, [tag('div.card', fields.node, primary('Get', run)), outcome]);
 	return { close: () => calls.close() };
@@ -256,8 +262,7 @@ function promptPanel(place, server, prompt, { query, address }) {
 
 const panels = { tool: toolPanel, resource: resourcePanel, 'resource template': templatePanel, prompt: promptPanel, skill: skillPanel };
 
-// panel adds the panel of a definition of the server with an id to place. at has the address of the
-// definition, the query of the page's address, and whether the user has chosen it: what the page has
-// selected by itself sends the server nothing. It returns { close(), update(chosen) }; update, if there
-// is one, is called when the state of the server, or chosen, may have changed.
+// panel adds the panel of a definition to place. at has its address, the query of the page's, and whether
+// the user has chosen it: what the page selects by itself sends the server nothing. It returns { close(),
+// update(chosen) }; update is optional, and hears of changes of the server's state.
 export const panel = (kind, place, server, definition, at) => panels[kind](place, server, definition, at);

@@ -1,7 +1,7 @@
-// The questions of servers: forms, pages to visit, sampling, roots. All are answered in the queue at
-// the side; the panel of a call links to its questions.
+// The questions of servers: forms, pages to visit, sampling, roots. All are answered in a sheet; the panel
+// of a call links to its own.
 import * as api from './api.js';
-import { attempt, button, code, div, element, facts, field, folded, h2, h3, hint, iconButton, input, inRow, keyed, link, muted, newID, onEnter, p, primary, replace, select, status, strong, tag } from './dom.js';
+import { attempt, button, code, div, element, facts, field, folded, h2, h3, hint, iconButton, input, inRow, keyed, link, muted, onEnter, p, primary, replace, select, status, strong, tag } from './dom.js';
 import { form } from './form.js';
 import { icon } from './icons.js';
 import { tree } from './json.js';
@@ -29,9 +29,9 @@ function queue(place, selects, changed = () => {}) {
 	return on('questions', update);
 }
 
-// questions shows the queue of all questions in a sheet, and returns a function that puts it away or,
-// given true, shows it and goes to the first question. A new question shows it, with the focus if the
-// user is at a call that asks; that for the roots of a server which starts is only a note.
+// questions shows all questions in a sheet, and returns a function that puts it away or, given true, goes
+// to the first one. A new question shows it, with the focus if the user is at a call that asks; that for
+// the roots of a server which starts is only a note.
 export function questions(place) {
 	const head = h2('Questions');
 	let away = true;
@@ -82,7 +82,7 @@ function questionNode(question) {
 	const outcome = div();
 	const send = (result, always = false) => attempt(outcome, () => api.post(`questions/${question.id}`,
 		result === null ? '{"result":null}' : `{"result":${typeof result === 'string' ? result : JSON.stringify(result)},"always":${always}}`));
-	const node = element('section.question', { 'data-testid': 'question', id: `question-${question.id}`, label: `Question ${question.id} of ${question.server}` },
+	const node = element('section.question', { test: 'question', id: `question-${question.id}`, label: `Question ${question.id} of ${question.server}` },
 		h3(`${question.server} ${titles[question.method] ?? question.method}`),
 		status('p.command.hint'));
 	const bodies = { 'elicitation/create': elicitation, 'sampling/createMessage': sampling, 'roots/list': roots, 'ui/open-link': openLink, 'tools/call': callTool };
@@ -114,10 +114,8 @@ function elicitation(node, { params }, send) {
 	return accept;
 }
 
-// answers returns the buttons that answer a question or refuse to.
 const answers = (text, submit, send) => inRow(primary(text, submit, { title: 'Ctrl Enter' }), button('Refuse', () => send(null)));
 
-// callTool lets an app call a tool.
 function callTool(node, { params }, send) {
 	const accept = () => send({});
 	node.append(p('The app wants to call ', strong(params.name), ' with:'), tree(params.arguments ?? {}),
@@ -125,7 +123,6 @@ function callTool(node, { params }, send) {
 	return accept;
 }
 
-// openLink opens a link of an app when the user has agreed.
 function openLink(node, { params }, send) {
 	const accept = () => {
 		open(params.url, '_blank', 'noopener,noreferrer');
@@ -157,9 +154,9 @@ function sampling(node, { params, server }, send) {
 
 function roots(node, _, send) {
 	const text = element('textarea', { rows: '3', placeholder: 'file:///home/me/project' });
-	const always = input('checkbox', { checked: true, id: newID() });
+	const always = input('checkbox', { checked: true });
 	const submit = () => send(parseRoots(text.value), always.checked);
-	node.append(field('Roots: file: URIs, one a line', text), p(always, ' ', element('label', { for: always.id }, 'Give the same answer from now on')),
+	node.append(field('Roots: file: URIs, one a line', text), p(tag('label', always, ' Give the same answer from now on')),
 		answers('Send', submit, send));
 	return submit;
 }

@@ -16,7 +16,6 @@ function decoded(base64, type) {
 const imageTypes = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml|x-icon)$/; // as an image, SVG has no script
 const soundTypes = /^(audio|video)\/[a-z0-9.+-]+$/;
 
-// binary shows base64 data of a type.
 function binary(base64, type, name) {
 	let blob;
 	try {
@@ -62,7 +61,6 @@ function textBlock(text, room) {
 	return div(tabs([['markdown', 'Formatted'], ['text', 'Plain']], 'markdown', show, 'How to show the text'), place);
 }
 
-// resource returns the contents of a resource.
 export function resource(content, server, room = new Room()) {
 	return tag('div.resource', p(anchor(readLink(server, content.uri), content.uri),
 		' ', faint(content.mimeType ?? '')),
@@ -71,7 +69,6 @@ export function resource(content, server, room = new Room()) {
 
 const readLink = (server, uri) => api.address('resources', server, uri);
 
-// content returns a block of content.
 export function content(block, server, room = new Room()) {
 	switch (block?.type) {
 		case 'text': return textBlock(String(block.text), room);
@@ -89,8 +86,8 @@ function list(items, show) {
 	return parts(tag('ol.blocks'), items, item => li(show(item, room)));
 }
 
-// rest says that a gateway has shortened a result, and reads on where it keeps the whole: always from
-// the resource of its link, whatever else the server says.
+// rest says that a gateway has shortened a result, and reads on: always from the resource of its link,
+// whatever else the server says.
 function rest({ content, structuredContent }, server) {
 	const link = content?.find(block => block?.type === 'resource_link' && /^stdwire-result:[^?#]+$/.test(block.uri));
 	if (!link) return undefined;
@@ -119,11 +116,9 @@ function rest({ content, structuredContent }, server) {
 const blocks = (all, server) => list(all, (block, room) => [content(block, server, room),
 	block?.annotations && muted(short(JSON.stringify(block.annotations)))]);
 
-// messages shows messages of a role, with one or more blocks of content.
 export const messages = (all, server) => list(all, (message, room) => [strong(message.role),
 	parts(div(), [message.content].flat(), block => content(block, server, room))]);
 
-// result shows the result or error of a call.
 export function result(call) {
 	const server = call.request.server;
 	const shown = [];
@@ -153,7 +148,6 @@ export function result(call) {
 	return tag('div.result', shown);
 }
 
-// progress shows the progress of a call.
 export function progress(call) {
 	const now = call.progress;
 	return status('div.progress',

@@ -1,15 +1,13 @@
 // The roots of servers: a note says what a server is told, and the user can change it.
 import * as api from './api.js';
-import { attempt, button, code, dialog, div, element, field, h2, inRow, muted, p, primary } from './dom.js';
+import { attempt, button, code, dialog, div, element, field, inRow, muted, p, primary } from './dom.js';
 import { on, server, state } from './store.js';
 import { toast } from './toast.js';
 
 const said = new Set(); // ids of servers
 
-// parseRoots returns the answer to a request for roots; text has URIs, one a line.
 export const parseRoots = text => ({ roots: (text.match(/\S.*\S/g) ?? []).map(uri => ({ uri })) });
 
-// changeRoots opens a dialog that sets what a server is told.
 export function changeRoots(id) {
 	const outcome = div();
 	const lines = element('textarea', { rows: '4', class: 'json', placeholder: 'file:///home/me/project', value: (server(id)?.roots ?? []).join('\n') });
@@ -19,13 +17,12 @@ export function changeRoots(id) {
 		shown.close();
 		toast(result ? 'Requests of the server for roots are answered with these.' : 'You are asked when the server requests roots.');
 	});
-	const shown = dialog(`Roots of ${id}`, {}, h2(`Roots of ${id}`),
+	const shown = dialog(`Roots of ${id}`, {},
 		muted('The directories that the server is told to work in.'), field(`Roots of ${id}: file: URIs, one a line`, lines), outcome,
 		inRow(primary('Set', () => set(parseRoots(lines.value))),
 			button('Ask each time', () => set(null)), button('Cancel', () => shown.close())));
 }
 
-// watchRoots says once for each server what it is told.
 export function watchRoots() {
 	let note;
 	const update = () => {

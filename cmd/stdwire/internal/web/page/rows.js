@@ -16,7 +16,7 @@ export function rows({ select }) {
 		const response = message.kind === 'response';
 		const text = [((message.t - zero) / 1000).toFixed(3), message.from === 'client' ? '→' : '←', message.lane,
 			response ? `↳ ${message.method ?? '?'}` : message.method ?? message.kind, message.about ?? '',
-			response && normal(message) || message.failed || (response ? 'ok' : message.kind === 'request' && !message.response ? '…' : ''),
+			response && normal(message) || message.failed || (response ? 'ok' : message.kind === 'request' && !message.response ? message.ended ? 'no answer' : '…' : ''),
 			response ? duration(message.ms) : '', bytes(message.size)];
 		const line = element('div', { class: `message ${failed(message) ? 'bad' : normal(message) ? 'muted' : ''} ${family(message.method)}`, role: 'option', id: `message-${message.n}`,
 			'aria-posinset': index + 1, 'aria-setsize': shown.length, 'aria-selected': String(message === selected), 'data-n': message.n,
@@ -26,7 +26,7 @@ export function rows({ select }) {
 	}
 
 	const list = virtual(node, space, { token: '--row', row,
-		key: message => `${message.n} ${message.response ? 1 : 0}${message === selected ? 1 : 0}${failed(message)} ${zero}`,
+		key: message => `${message.n} ${message.response ? 1 : message.ended ? 2 : 0}${message === selected ? 1 : 0}${failed(message)} ${zero}`,
 		drawn() {
 			if (follow) list.show(shown.length - 1);
 			const visible = selected && document.getElementById(`message-${selected.n}`);

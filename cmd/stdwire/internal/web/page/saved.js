@@ -1,6 +1,6 @@
 // Saved calls with expectations: the file that stdwire test reads.
 import * as api from './api.js';
-import { anchor, attempt, button, div, download, duration, element, empty, faint, field, folded, h2, hint, input, inRow, muted, primary, replace, status, tag } from './dom.js';
+import { anchor, attempt, button, code, div, download, duration, element, empty, faint, field, folded, h2, hint, input, inRow, muted, primary, replace, status, tag } from './dom.js';
 import { toolLink } from './connect.js';
 import { format, parse } from './json.js';
 
@@ -11,7 +11,6 @@ const read = async () => {
 
 const write = calls => api.post('saved', format({ calls }));
 
-// save adds a call to the file.
 export function save(place, call) {
 	const name = input('text', { value: `${call.tool} works` });
 	const outcome = status();
@@ -93,7 +92,7 @@ export function saved(root) {
 	attempt(outcome, async () => {
 		const file = await read();
 		calls = file.calls;
-		where.textContent = `The calls are in ${file.path}; stdwire test runs them without the page.`;
+		replace(where, 'The calls are in ', code(file.path), '; ', code('stdwire test'), ' runs them without the page.');
 		show();
 	});
 	return {};

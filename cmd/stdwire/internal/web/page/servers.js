@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { authorization } from './authorization.js';
 import { add, base, clone, configuration, edit, exporting, move, remove, review } from './config.js';
-import { append, attempt, button, bytes, capital, clock, copyIcon, div, duration, element, empty, figures, folded, h2, h3, head, hint, input, inRow, keyed, li, muted, p, pairs, primary, problem, replace, status, strong, tag, tokens } from './dom.js';
+import { append, attempt, button, bytes, capital, clock, copyIcon, div, duration, element, empty, figures, folded, h2, h3, head, hint, input, inRow, keyed, li, many, muted, p, pairs, primary, problem, replace, status, strong, tag, tokens } from './dom.js';
 import { kinds } from './explore.js';
 import { extensions } from './extensions.js';
 import { firstRun } from './first.js';
@@ -34,7 +34,6 @@ export function servers(root) {
 	let off; // why no server can be added
 	let editable = []; // files
 	const cards = new Map(); // id → { node, update }
-	// summarize shows how many servers there are in each state, or where servers come from.
 	const summarize = () => {
 		whole.hidden = state.servers.length === 0;
 		const rows = Object.entries(profiles).map(([name, ids]) => [name, ids.join(', '), cost(...ids) || 'not known: none runs']);
@@ -86,7 +85,6 @@ export function servers(root) {
 	};
 }
 
-// cost returns what the tools of running servers cost a model.
 const cost = (...ids) => {
 	const sum = ids.flatMap(id => state.lists.get(id)?.tool ?? []).reduce((sum, tool) => sum + tool.tokens, 0);
 	return sum > 0 && tokens(sum);
@@ -170,7 +168,7 @@ function card(id) {
 	].flatMap(entry => Array.isArray(entry?.[0]) ? entry : [entry]));
 	// A card that is dragged by its title to another one of its file takes its place.
 	const title = element('h3', { ondragstart: event => event.dataTransfer.setData(dragged, id) }, id);
-	const node = element('section.card.server', { label: id, 'data-testid': `server-${id}`, ondragover: event => { if (event.dataTransfer.types.includes(dragged)) event.preventDefault(); },
+	const node = element('section.card.server', { label: id, test: `server-${id}`, ondragover: event => { if (event.dataTransfer.types.includes(dragged)) event.preventDefault(); },
 		ondrop: event => {
 			const from = event.dataTransfer.getData(dragged);
 			if (from === id || known(from)?.file !== now.file) return;
@@ -179,7 +177,6 @@ function card(id) {
 		} },
 		inRow(title, word, uses, tag('span.push'), toggle, actions),
 		where, stats, trouble, outcome, log, access, folded('Details', facts, stream, more), links);
-	// counts returns how many definitions of each kind the server has.
 	const counts = server => {
 		const lists = state.lists.get(id);
 		const found = server.state === 'ready' && lists ? Object.entries(kinds).filter(([view]) => view !== 'apps' && lists[kinds[view]]?.length).map(([view, kind]) => [view, lists[kind].length])
@@ -205,7 +202,7 @@ function card(id) {
 			['Memory', server.memory && bytes(server.memory)], ['Tools', server.watched && server.tools], ['Cost of tools', cost(id)],
 			[capital(server.state), !ready && server.since && `since ${clock(server.since)}`]], pairs);
 		keep(trouble, [server.problem, server.retry_at, server.restarts], () => server.problem && [problem(server.problem),
-			server.retry_at && hint(`Next try at ${clock(server.retry_at)}${server.restarts ? `; restarted ${server.restarts} times` : ''}.`),
+			server.retry_at && hint(`Next try at ${clock(server.retry_at)}${server.restarts ? `; restarted ${many(server.restarts, 'time')}` : ''}.`),
 			own() && inRow(button('Try now', () => act('restart')), !server.added && button('Doctor', () => examine(outcome, id), { class: 'quiet' }))]);
 		if (url && !server.watched && !server.gateway && !authorized) {
 			authorized = authorization(id);

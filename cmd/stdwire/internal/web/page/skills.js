@@ -34,7 +34,6 @@ export function skillPanel(place, server, skill, { chosen }) {
 		}), grid('Files', ['File', 'Size', 'Digest', 'State', 'Actions'], tag('tbody', rows.map(row => row.node))));
 	}
 
-	// row returns a file as a row of the table.
 	function row(file, invalid) {
 		const state = element('td', { 'aria-live': 'polite' }, 'not verified');
 		// read returns the file if it matches the entry.

@@ -20,7 +20,6 @@ const listViews = { 'tools/list': ['tools', 'apps'], 'prompts/list': ['prompts']
 const simple = ['servers', 'calls', 'questions', 'updates', 'extensions'];
 const loading = new Map(); // topic → whether it has to be fetched once more
 
-// refresh fetches a topic again.
 export async function refresh(topic) {
 	if (loading.has(topic)) {
 		loading.set(topic, true);

@@ -21,7 +21,7 @@ export function tasks(root) {
 	const opened = []; // { server, task } that the user has entered
 	const outcome = div();
 	const notes = div();
-	const list = element('div.cards', { 'data-testid': 'tasks' });
+	const list = element('div.cards', { test: 'tasks' });
 	const chooser = div();
 	const id = input('text');
 	const usable = () => state.servers.filter(server => !server.watched && server.state === 'ready').map(server => server.id);
@@ -73,8 +73,8 @@ export function tasks(root) {
 			list.append(made.node);
 			return made;
 		});
-		replace(notes, all.length === 0 && (servers.length ? empty('There are no tasks.', 'A task is a call that goes on in the background. Run a tool as one.', 'Tools')
-				: empty('No server is running.', 'Tasks are those of servers that run.', 'Servers')),
+		replace(notes, all.length === 0 && (servers.length ? empty('No tasks', 'A task is a call that goes on in the background. Run a tool as one.', 'Tools')
+				: empty('No server is running', 'Tasks are those of servers that run.', 'Servers')),
 			all.length > most && muted(`${all.length - most} more are not shown.`),
 			[...listed].filter(([server, all]) => all.more && servers.includes(server)).map(([server]) => muted(`${server} has more tasks.`)));
 	}
@@ -90,7 +90,6 @@ export function tasks(root) {
 	};
 }
 
-// card shows one task.
 function card({ server, task: { taskId } }) {
 	const head = status('p');
 	const facts = tag('dl.facts');
@@ -107,7 +106,7 @@ function card({ server, task: { taskId } }) {
 	const waits = runner(outcome);
 
 	function show() {
-		replace(head, element('span', { class: `badge ${colours[now.status] ?? 'info'}`, 'data-testid': 'task-status' }, now.status), ' ', now.statusMessage ?? '');
+		replace(head, element('span', { class: `badge ${colours[now.status] ?? 'info'}`, test: 'task-status' }, now.status), ' ', now.statusMessage ?? '');
 		replace(facts, pairs([['server', server], ['created', now.createdAt], ['updated', now.lastUpdatedAt], ['poll interval', duration(interval(now))],
 			['kept for', ttl(now) === null ? 'ever' : duration(ttl(now))]]));
 		cancel.hidden = ended(now);
@@ -128,7 +127,7 @@ function card({ server, task: { taskId } }) {
 	const cancel = button('Cancel the task', () => ask(true));
 	const wait = button('Wait for it', () => waits.run(callText(server, 'tasks/get', JSON.stringify({ taskId }), { task: true })));
 	const object = element('details', { ontoggle: () => { if (object.open) look(); else clearTimeout(timer); } }, tag('summary', 'The object'), whole);
-	const node = element('section.card', { 'data-testid': 'task', label: `Task ${taskId}` }, h3(taskId), head, origin, facts, asked,
+	const node = element('section.card', { test: 'task', label: `Task ${taskId}` }, h3(taskId), head, origin, facts, asked,
 		inRow(wait, button('Poll', () => look()), cancel), problems, object, outcome);
 	return {
 		node, look,

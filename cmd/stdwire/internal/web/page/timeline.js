@@ -130,7 +130,6 @@ export function timeline(root) {
 	};
 }
 
-// files returns the menu that saves, opens, compares and removes recordings.
 function files(outcome) {
 	const box = tag('div.menu');
 	const node = tag('details.files', tag('summary', 'Files'), box);
@@ -155,7 +154,6 @@ function files(outcome) {
 	return node;
 }
 
-// compare shows how the responses of two connections to equal requests differ.
 async function compare(place, before, after) {
 	const pairs = await attempt(place, () => api.post('diff/connections', { old: before, new: after }));
 	if (!pairs) return;

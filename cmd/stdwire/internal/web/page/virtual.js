@@ -3,9 +3,8 @@ import { on } from './store.js';
 
 const beyond = 20; // rows above and below
 
-// virtual shows items in space, a list that node scrolls. row makes the element of an item; key says
-// what the element shows, and it is kept while that stays; drawn is called after each change. It
-// returns { set(items), redraw(), clear(), show(index), page(), close() }; page is how many rows are visible.
+// virtual shows items in space, a list that node scrolls. row makes the element of an item, which is kept
+// while key, what it shows, stays; drawn is called after each change. page() is how many rows are visible.
 export function virtual(node, space, { token, row, key = item => item, drawn = () => {} }) {
 	const lines = new Map(); // key → element
 	let items = [];
@@ -44,7 +43,6 @@ export function virtual(node, space, { token, row, key = item => item, drawn = (
 	measure();
 	node.addEventListener('scroll', redraw);
 	new ResizeObserver(redraw).observe(node);
-	// clear makes all elements anew.
 	const clear = () => {
 		for (const line of lines.values()) line.remove();
 		lines.clear();
