@@ -496,12 +496,13 @@ func TestWebAccessible(t *testing.T) {
 	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
 	var got struct {
 		Findings, Wide, Views, Reached []string
-		Keys, Help                     string
+		Keys, Message, Help            string
 	}
 	w.see("accessible", map[string]any{"server": filepath.Base(server[0])}, &got)
 	assert.Equal(t, len(got.Findings), 0, "%s", strings.Join(got.Findings, "\n"))
 	assert.Equal(t, len(got.Wide), 0, "%q", got.Wide)
 	assert.Assert(t, cmp.Contains(got.Keys, "by keys"))
+	assert.Assert(t, cmp.Contains(got.Message, "structuredContent"))
 	assert.Assert(t, len(got.Views) > 0)
 	assert.DeepEqual(t, got.Reached, got.Views)
 	assert.Assert(t, cmp.Contains(got.Help, "Ctrl Enter"))
@@ -688,7 +689,7 @@ func TestWebWatchesGateway(t *testing.T) {
 		Rows                 []string
 		Facts, Lanes, Server string
 		Rest, Copied, Parts  string
-		Revoked              string
+		Revoked, Store       string
 		Other                bool
 	}
 	w.see("gateway", map[string]any{"dir": b.dir}, &got)
@@ -703,6 +704,9 @@ func TestWebWatchesGateway(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Lanes, "tokens"))
 	assert.Assert(t, cmp.Contains(got.Rest, "line "))
 	assert.Equal(t, got.Revoked, `{"user":"ada","client":"app","server":"up"}`)
+	assert.Assert(t, cmp.Contains(got.Store, "Not reachable"))
+	assert.Assert(t, cmp.Contains(got.Store, "no route to host"))
+	assert.Assert(t, cmp.Contains(got.Store, "each counts for itself"))
 	assert.Assert(t, strings.HasPrefix(got.Copied, "/"), "%q", got.Copied)
 	assert.Assert(t, cmp.Contains(got.Parts, "at everything"))
 	assert.Assert(t, cmp.Contains(got.Server, "Ready"))

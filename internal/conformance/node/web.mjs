@@ -555,7 +555,8 @@ const scenarios = {
     await page.route('**/api/gateway', async route => {
       const response = await route.fetch();
       const logins = seen.revoked ? [] : [{ user: 'ada', client: 'app', server: 'up', state: 'valid', until: '2027-02-26T10:00:00Z', scopes: ['read'] }];
-      await route.fulfill({ response, json: { ...await response.json(), logins } });
+      const store = { url: 'redis://store.example', reachable: false, since: '2026-11-28T10:00:00Z', error: 'no route to host', parts: ['results', 'rates'], affected: { rates: 'each counts for itself' } };
+      await route.fulfill({ response, json: { ...await response.json(), logins, store } });
     });
     await page.route('**/api/gateway/revoke', route => {
       seen.revoked = route.request().postData();
@@ -566,6 +567,7 @@ const scenarios = {
     await go('#/gateway');
     await view.getByRole('button', { name: 'Revoke the login of ada at up' }).click();
     await page.getByText('its tokens stay valid').waitFor();
+    seen.store = await view.locator('.card').filter({ has: page.getByRole('heading', { name: 'Store', exact: true }) }).innerText();
     // the menu opens a page of the configuration, on a port of its own
     await page.getByRole('button', { name: /^gateway \d/ }).click();
     await page.getByRole('menuitem', { name: 'Look at the configuration' }).waitFor();
@@ -698,7 +700,7 @@ const scenarios = {
       await clicks('messages', async () => {
         const of = page.getByRole('list', { name: 'Messages of the call' });
         await of.locator('summary', { hasText: '↳ tools/call' }).first().click();
-        await of.locator('.tree', { hasText: 'resultType' }).waitFor();
+        await of.locator('.tree', { hasText: 'resultType' }).first().waitFor();
       });
       await go('#/servers');
       await page.waitForSelector('.card');
@@ -742,7 +744,7 @@ const scenarios = {
   async accessible() {
     const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     const server = encodeURIComponent(given.server);
-    await page.waitForSelector('.items a, .card');
+    await page.locator('.card .state', { hasText: 'Ready' }).waitFor(); // the only server has connected
     await tool(given.server, 'rows');
     await run();
     seen.findings = [];
@@ -784,6 +786,22 @@ const scenarios = {
     await page.keyboard.press('Control+Enter');
     await page.waitForSelector('.result');
     seen.keys = await text('.result');
+    // by the search over everything to another call, and to its messages
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('misfit');
+    await page.getByRole('option', { name: /^misfit/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await opened('tools', given.server, 'misfit');
+    await page.waitForFunction(() => document.activeElement.closest('.detail'));
+    await page.keyboard.press('Control+Enter');
+    const messages = page.getByRole('list', { name: 'Messages of the call' });
+    await messages.locator('summary', { hasText: '↳' }).waitFor();
+    for (let i = 0; i < 60 && !await messages.locator('summary:focus', { hasText: '↳' }).count(); i++) await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await messages.locator('.tree', { hasText: 'structuredContent' }).first().waitFor();
+    seen.message = await messages.locator('.tree').first().innerText();
+    await examine('messages of a call');
     await page.evaluate(() => document.activeElement.blur());
     seen.views = await page.locator('nav a').evaluateAll(all => all.map(a => a.dataset.view));
     seen.reached = [];

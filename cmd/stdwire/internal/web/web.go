@@ -68,8 +68,9 @@ func WebCommand() command.Command {
 and skills of servers. It calls tools, verifies skills, shows tasks, measures the latency of
 repeated calls, lets you answer the questions of servers, and shows every message on a timeline.
 Ctrl K searches the servers, what they list, and the messages; ? lists the other keys.
-Without a server the page has all servers of the configuration, and starts a server when you use it.
-FILE is a recording of stdwire tap; the page shows it without a server.
+Without a server the page has all servers of the configuration, and starts a server when you use it;
+if there is only one, at once. FILE is a recording of stdwire tap; the page shows it without a
+server.
 
 --tap is written in front of a server's command, wherever a client has it, like stdwire tap: the
 page shows the messages between that client and the server. The address is then printed on stderr.
@@ -80,9 +81,9 @@ servers, and calls them through the gateway as one of its clients, so hooks, lim
 log apply. Only the user who runs the gateway can do this. Each client has a lane with a number and
 the name that the client gives, which is not verified. After 64 lanes, further clients share one.
 The view Gateway shows who calls what and how fast, who is connected, what tools cost, the calls that
-rules have refused with the rule that decided, rates, and the logins of users at servers, which it
-revokes. It compares a definition that is withheld with its pin, beside what stdwire scan finds in
-it, and accepts it if you say so.
+rules have refused with the rule that decided, rates, whether the store can be reached and what does
+without it, and the logins of users at servers, which it revokes. It compares a definition that is
+withheld with its pin, beside what stdwire scan finds in it, and accepts it if you say so.
 
 A menu at the top, which names what the page shows, opens pages of the running gateways and of the
 configuration, each on a port of its own. They end with this command.

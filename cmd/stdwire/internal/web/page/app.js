@@ -93,7 +93,7 @@ const otherTheme = () => set('theme', theme() === 'dark' ? 'light' : 'dark');
 
 const keys = () => [
 	['Ctrl K', 'search everything'],
-	[views.map(view => view[3]).join(' '), 'show a view, in their order'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'], ['i', 'go to its form'],
+	[views.map(view => view[3]).join(' '), 'show a view, in their order'], ['/', 'search or filter; Enter opens the best'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'], ['i', 'go to its form'],
 	['Ctrl Enter', 'run the tool, send the answer'], ['Escape', 'close; cancel the call'], ['q', 'go to the questions'],
 	['+, −, 0', 'timeline: zoom, or show all'], ['f', 'timeline: follow the latest message'], ['m', 'latest messages beside the view'], ['d', 'dark or light'], ['c', 'compact or comfortable rows'], ['?', 'these keys'],
 ];

@@ -43,7 +43,7 @@ function change(title, content, wanted, label, { bad, done } = {}) {
 		});
 		replace(outcome, next.notes.map(note => tag('p.warn', note)),
 			next.diff === '' ? p('Nothing changes.') : [
-				element('pre.code', { tabindex: '0', label: 'What changes' }, next.diff.split('\n').map(line => element('span', {
+				element('pre.code', { tabindex: '0', label: 'What changes' }, next.diff.trimEnd().split('\n').map(line => element('span', {
 					class: line.startsWith('+') ? 'new' : line.startsWith('-') ? 'old' : '' }, line + '\n'))),
 				next.diff.includes('…') && hint('“…” stands for values that may be secret. The file keeps them.')]);
 		replace(place, next.diff !== '' && button(label(base(what.file)), write, { class: bad ? 'primary bad' : 'primary' }));

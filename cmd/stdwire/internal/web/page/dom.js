@@ -13,7 +13,7 @@ export function element(name, attributes = {}, ...children) {
 	const node = document.createElement(type);
 	if (classes.length > 0) node.className = classes.join(' ');
 	for (const [key, value] of Object.entries(attributes)) {
-		if (value === false || value === null || value === undefined) continue;
+		if ((value ?? false) === false) continue;
 		if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
 		else if (key === 'value' || key === 'checked' || key === 'selected') node[key] = value;
 		else node.setAttribute(names[key] ?? key, value === true ? '' : value);
@@ -24,7 +24,7 @@ export function element(name, attributes = {}, ...children) {
 
 export function append(node, children) {
 	for (const child of [children].flat(Infinity)) {
-		if (child !== null && child !== undefined && child !== false) node.append(child);
+		if ((child ?? false) !== false) node.append(child);
 	}
 }
 

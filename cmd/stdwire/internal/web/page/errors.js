@@ -29,7 +29,7 @@ export function explain(code, data) {
 	const [name = 'Error', advice, members = () => []] = codes[code] ?? (code <= -32000 && code >= -32099 ? ['Server error', 'The server defines the meaning of this code: see its documentation.'] : []);
 	let facts = [];
 	try {
-		facts = (data ? members(data) : []).filter(([, value]) => value !== undefined && value !== null && value !== '').map(([term, value]) => [term, text(value)]);
+		facts = (data ? members(data) : []).filter(([, value]) => (value ?? '') !== '').map(([term, value]) => [term, text(value)]);
 	} catch { /* the data are not what the specification says */ }
 	return { name, advice, facts };
 }

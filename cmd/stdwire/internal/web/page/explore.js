@@ -25,7 +25,7 @@ export function image(definition) {
 }
 
 // asText returns what should be a text, and may be anything, as one.
-const asText = value => typeof value === 'string' || value === undefined || value === null ? value : json(value);
+const asText = value => typeof (value ?? '') === 'string' ? value : json(value);
 
 const identity = { tool: 'name', prompt: 'name', resource: 'uri', 'resource template': 'uriTemplate', skill: 'uri' };
 

@@ -38,7 +38,7 @@ const short = text => shortened(String(text));
 // resolve follows the references of a schema within its document, and merges allOf.
 function resolve(schema, root, depth = 0) {
 	root.spend(look);
-	if (schema === true || schema === undefined || typeof schema !== 'object' || schema === null) return {};
+	if (typeof (schema ?? 0) !== 'object') return {};
 	if (depth > maxDepth) return {};
 	if (typeof schema.$ref === 'string') {
 		const { $ref, ...beside } = schema;
@@ -209,7 +209,7 @@ function variantControl(several, root, value, changed, label, depth, hooks) {
 
 function numberControl(schema, value, changed, label) {
 	const node = input('text', { inputmode: schema.type === 'integer' ? 'numeric' : 'decimal', oninput: changed,
-		label, value: value === undefined || value === null ? '' : isRaw(value) ? value.rawJSON : String(value) });
+		label, value: (value ?? '') === '' ? '' : isRaw(value) ? value.rawJSON : String(value) });
 	return { node, get() {
 		let number;
 		try {

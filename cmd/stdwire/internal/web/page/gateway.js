@@ -90,8 +90,7 @@ export function gateway(root) {
 				: empty('No calls yet', 'The page sees the calls of clients since it was opened.', 'Timeline')),
 			card('Servers', figures(['Server', 'State', ...names, 'Tools', 'Cost', 'Memory', 'Last hour'], rows.map(([id, now, why, ...rest]) => [id, [sign(now), why && tag('div.wide.hint', why)], ...rest, spark(calls.get(id) ?? [])]))),
 			part('Who is connected', ['Client', 'Who', 'Profile', 'Discovery', 'Tools', 'It got', 'Of', 'Adapted'], about.clients?.map(one => [one.client || 'without a name', one.principal ?? '', one.profile || 'all servers',
-				one.search ? 'by a search' : 'as a list', one.tools, tokens(one.listed_bytes / 4), tokens(one.bytes / 4), adapted(one)]),
-			hint('A token is about 4 bytes.')),
+				one.search ? 'by a search' : 'as a list', one.tools, tokens(one.listed_bytes / 4), tokens(one.bytes / 4), adapted(one)])),
 			part('Logins of users', ['User', 'Server', 'State', 'Kept until', 'By the client', 'Scopes', 'To do'], about.logins?.map(({ user, client, server, state: now, until, scopes }) => [user, server, now, new Date(until).toLocaleString(), client ?? '', scopes?.join(' ') ?? '',
 				button('Revoke', () => attempt(outcome, async () => {
 					const { warning } = await api.post('gateway/revoke', { user, client, server });

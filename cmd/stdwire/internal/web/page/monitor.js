@@ -33,7 +33,7 @@ export function messagesOf(place, { request: { server, method, params }, began, 
 			list.append(node);
 			return { node, update() {} };
 		});
-		if (found.length > 0 && !list.parentNode) replace(place, head('Messages'), list);
+		if (found.length > 0 && !list.parentNode) replace(place, tag('section.card', head('Messages'), list));
 	};
 	start();
 	update();

@@ -42,7 +42,7 @@ export function runner(place, { address, query, shown = () => {} } = {}) {
 		finished = id;
 		try {
 			const whole = await api.exact(`calls/${id}`);
-			if (whole.id !== id) return;
+			if (whole.id !== id || closed) return;
 			replace(live, result(whole));
 			endTraffic = messagesOf(traffic, whole);
 			if (began === id) box.scrollIntoView({ block: 'nearest' });
