@@ -138,6 +138,7 @@ const scenarios = {
     seen.text = await page.locator('main').innerText();
     await examine('first');
     await page.getByRole('button', { name: 'config.json' }).click(); // what the page looks at
+    await page.getByRole('menuitem').first().waitFor();
     seen.looksAt = await page.getByRole('menu').innerText();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Connect' }).click();
@@ -271,8 +272,7 @@ const scenarios = {
   // A server that wants authorization: logging in and out.
   async authorize() {
     await page.goto(given.url);
-    const one = card('docs');
-    await one.getByRole('switch').click();
+    const one = card('docs'); // the only server, so the page has connected to it
     await one.locator('.problem').waitFor();
     seen.problem = await one.locator('.problem').innerText();
     await one.getByText('Authorization: not logged in').click();

@@ -40,7 +40,7 @@ export function messagePanel(place, select) {
 			tag('div.sides', side(message, whole), other && side(pair, other)), shown);
 	}
 
-	const side = ({ kind, size }, whole) => tag('section', head(`${capital(kind)}, ${bytes(size)}`), body(whole));
+	const side = ({ kind, size }, whole) => tag('section', tag('p.label', `${capital(kind)}, ${bytes(size)}`), body(whole));
 
 	const heading = message => h3(`${message.from === 'client' ? 'Client → server' : 'Server → client'}: ${message.kind} ${message.method ?? ''} ${message.about ?? ''}`);
 

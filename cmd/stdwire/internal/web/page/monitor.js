@@ -25,7 +25,7 @@ export function messagesOf(place, { request: { server, method, params }, began, 
 		const found = [];
 		for (let i = all.length - 1; i >= 0 && all[i].t >= began; i--) {
 			const message = all[i];
-			const { lane, t, about, method: its } = message.parent ?? message.request?.parent ?? message;
+			const { lane, t, about, method: its } = message.parent ?? message.request?.parent ?? message.request ?? message;
 			if (lane === server && t <= began + ms + 1 && its === method && about === (params.name ?? params.uri)) found.unshift(message);
 		}
 		keyed(known, found, ({ n }) => n, message => {
