@@ -146,9 +146,9 @@ func (g *watchedGateway) described() gatewayAbout {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	about := gatewayAbout{Clients: g.about.Clients, Costs: g.about.Costs, Rates: g.about.Rates,
-		Refusals: g.about.Refusals, Waiting: slices.Clone(g.about.Waiting), Invalid: g.about.Invalid,
-		Logins: g.about.Logins, LoginsMore: g.about.LoginsMore, Store: g.about.Store}
-	about.Problem = g.problem()
+		Refusals: g.about.Refusals, Waiting: slices.Clone(g.about.Waiting),
+		Invalid: g.about.Invalid, Logins: g.about.Logins, LoginsMore: g.about.LoginsMore,
+		Store: g.about.Store, Problem: g.problem()}
 	for i := range about.Waiting {
 		about.Waiting[i].Definition = ""
 	}
