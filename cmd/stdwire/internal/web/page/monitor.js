@@ -13,7 +13,7 @@ const line = (message, ...more) => [`${message.from === 'client' ? '→' : '←'
 
 // messagesOf shows the messages of a call: those about the same in its time, and what belongs to them. It
 // returns a function that ends that.
-export function messagesOf(place, { request: { server, method, params }, began, ms }) {
+export function messagesOf(place, { request: { server, method, params = {} }, began, ms = 0 }) {
 	const known = new Map(); // number → item
 	const list = element('ol.items', { label: 'Messages of the call' });
 	const body = n => {
