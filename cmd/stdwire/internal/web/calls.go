@@ -33,9 +33,10 @@ type callRequest struct {
 type call struct {
 	ID       int64               `json:"id"`
 	Request  callRequest         `json:"request"`
-	Tool     string              `json:"tool,omitempty"` // of tools/call
-	Began    int64               `json:"began"`          // milliseconds since 1970
-	Ms       float64             `json:"ms,omitempty"`   // how long it took; 0 while it runs
+	Tool     string              `json:"tool,omitempty"`  // of tools/call
+	Began    int64               `json:"began"`           // milliseconds since 1970
+	Ended    int64               `json:"ended,omitempty"` // likewise; 0 while it runs
+	Ms       float64             `json:"ms,omitempty"`    // how long it took; 0 while it runs
 	Running  bool                `json:"running"`
 	Progress *mcp.ProgressParams `json:"progress,omitempty"`
 	Task     *mcp.Task           `json:"task,omitempty"` // its state, if it became one
@@ -155,7 +156,8 @@ func (c *calls) run(ctx context.Context, call *call, tool string) {
 		result, mismatch, err = e.Result, e.Err.Error(), nil
 	}
 	c.update(call, func() {
-		call.Running, call.Ms = false, max(command.Milliseconds(time.Since(began)), 0.001)
+		call.Running, call.Ended = false, time.Now().UnixMilli()
+		call.Ms = max(command.Milliseconds(time.Since(began)), 0.001)
 		call.Result, call.Size, call.Mismatch = result, len(result), mismatch
 		if err != nil {
 			call.Error = reply.ProblemOf(err)

@@ -13,7 +13,7 @@ const line = (message, ...more) => [`${message.from === 'client' ? '→' : '←'
 
 // messagesOf shows the messages of a call: those about the same in its time, and what belongs to them. It
 // returns a function that ends that.
-export function messagesOf(place, { request: { server, method, params = {} }, began, ms = 0 }) {
+export function messagesOf(place, { request: { server, method, params = {} }, began, ended }) {
 	const known = new Map(); // number → item
 	const list = element('ol.items', { label: 'Messages of the call' });
 	const body = n => {
@@ -26,7 +26,7 @@ export function messagesOf(place, { request: { server, method, params = {} }, be
 		for (let i = all.length - 1; i >= 0 && all[i].t >= began; i--) {
 			const message = all[i];
 			const { lane, t, about, method: its } = message.parent ?? message.request?.parent ?? message.request ?? message;
-			if (lane === server && t <= began + ms + 1 && its === method && about === (params.name ?? params.uri)) found.unshift(message);
+			if (lane === server && t < ended + 1 && its === method && about === (params.name ?? params.uri)) found.unshift(message);
 		}
 		keyed(known, found, ({ n }) => n, message => {
 			const node = li(unfolded(line(message, duration(message.ms), bytes(message.size)), () => body(message.n)));
