@@ -29,11 +29,11 @@ var (
 )
 
 // built returns a function that returns the path of a program. The program is built once for all
-// tests.
+// tests, in its folder, which may be of another module.
 func built(name, from string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
 		path := filepath.Join(scratch, name)
-		if out, err := exec.Command("go", "build", "-o", path, from).CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-C", from, "-o", path, ".").CombinedOutput(); err != nil {
 			return "", fmt.Errorf("%w: %s", err, out)
 		}
 		return path, nil

@@ -262,7 +262,7 @@ func (s *session) shareAnswer(ctx context.Context, call int64, text []byte) (ask
 		return false, slotRefusal(err, s.h.lookups, "answers wait for the store", "1")
 	}
 	defer s.h.lookups.Give(s.owner, 1)
-	asked, err := s.h.shared.Answer(ctx, s.id, call, text, s.currentRecord().Began)
+	asked, err := s.h.shared.Answer(ctx, s.id, call, text, s.currentRecord())
 	if err != nil {
 		return false, s.h.storeRefusal(ctx, err)
 	}

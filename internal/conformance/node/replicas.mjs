@@ -1,5 +1,5 @@
-// A client built on one of the official SDKs. It calls a gateway of several replicas, whatever fails, until its standard input ends, and prints
-// what it saw. Its argument is a JSON object:
+// A client built on one of the official SDKs. It calls a gateway of several replicas, whatever fails, until its standard input ends. It writes the
+// line "connected" when it has subscribed, "changed" and "updated" when it hears of a change of the tools and of the resource, and at last what it saw. Its argument is a JSON object:
 //   sdk    v1 (@modelcontextprotocol/sdk) or v2 (@modelcontextprotocol/client)
 //   era    what v2 is to negotiate: legacy, auto or {"pin": REVISION}
 //   modern whether that is the modern era
@@ -13,8 +13,8 @@ const [{ Client }, { StreamableHTTPClientTransport }] = await Promise.all((v1
   : ['client', 'client']).map(module => import('@modelcontextprotocol/' + module)));
 const schemas = v1 ? await import('@modelcontextprotocol/sdk/types.js') : {};
 
-// counted and asked are the tokens of calls that have succeeded, changes the times at which lists have changed.
-const seen = { statuses: {}, counted: [], asked: [], questions: 0, wrong: [], failed: {}, changes: [] };
+// counted and asked are the tokens of calls that have succeeded.
+const seen = { statuses: {}, counted: [], asked: [], questions: 0, wrong: [], failed: {}, sessions: 1 };
 const count = (of, what) => { of[what] = (of[what] ?? 0) + 1; };
 const traced = async (input, init = {}) => {
   const response = await fetch(input, init);
@@ -34,7 +34,8 @@ client.setRequestHandler(v1 ? schemas.ElicitRequestSchema : 'elicitation/create'
   seen.questions++;
   return { action: 'accept', content: { name: request.params.message } };
 });
-client.setNotificationHandler(v1 ? schemas.ToolListChangedNotificationSchema : 'notifications/tools/list_changed', () => { seen.changes.push(Date.now()); });
+client.setNotificationHandler(v1 ? schemas.ToolListChangedNotificationSchema : 'notifications/tools/list_changed', () => { console.log('changed'); });
+client.setNotificationHandler(v1 ? schemas.ResourceUpdatedNotificationSchema : 'notifications/resources/updated', () => { console.log('updated'); });
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
 const call = async (tool, token) => {
   const params = { name: 'up__' + tool, arguments: { token } }, options = { timeout: 10_000 };
@@ -46,12 +47,17 @@ const call = async (tool, token) => {
 await client.connect(new StreamableHTTPClientTransport(new URL(url), {
   fetch: traced, reconnectionOptions: { initialReconnectionDelay: 50, maxReconnectionDelay: 500, reconnectionDelayGrowFactor: 1.5, maxRetries: 100 },
 }));
-console.log('connected');
-if (modern) {
+const resource = 'counter:///changes';
+if (!modern) {
+  await client.subscribeResource({ uri: resource });
+  console.log('connected');
+} else {
   (async () => { // a subscription ends with its replica
     for (;; await pause(100)) {
       try {
-        await (await client.listen({ toolsListChanged: true })).closed;
+        const subscription = await client.listen({ toolsListChanged: true, resourceSubscriptions: [resource] });
+        console.log('connected');
+        await subscription.closed;
       } catch {} // nobody may be there to answer
     }
   })();

@@ -329,25 +329,59 @@ func (s *Sessions) Ask(ctx context.Context, id string, call int64) (err error) {
 	return err
 }
 
-// Answer keeps an answer for the replica that asked, and reports whether one did. It tries again
-// while the store is not available, and while it may have lost the call since the session began:
-// the replica makes that known again.
+// Answer keeps an answer for the replica that asked, and reports whether one did. It returns when
+// that one has taken the answer, or some seconds later. It tries again while the store is not
+// available, and while it may have lost the answer, or the call since the session, whose record is
+// r, began: the replica makes the call known again.
 func (s *Sessions) Answer(ctx context.Context, id string, call int64, answer []byte,
-	began string) (asked bool, err error) {
+	r Record) (asked bool, err error) {
 	ctx, end := s.use(ctx)
 	defer func() { end(err) }()
+	since := r.Epoch
 	err = s.again(ctx, func() error {
-		asked, err = s.Store.Put(ctx, s.question(id, call), answer, store.IfPresent, questionLife)
-		if err == nil && !asked {
-			err = s.checkLoss(ctx, began)
+		present, err := s.Store.Put(ctx, s.question(id, call), answer, store.IfPresent,
+			questionLife)
+		switch {
+		case err != nil:
+			return err
+		case !present:
+			return s.checkLoss(ctx, r.Began)
 		}
-		return err
-	})
-	if asked && err == nil {
+		asked = true
 		// if it is lost, the replica finds the answer a little later
 		_ = s.tell(ctx, Notice{Session: id, Answered: call})
+		return s.taken(ctx, id, call, &since)
+	})
+	if asked {
+		return true, nil // whoever sends it again could do no more
 	}
-	return asked, err
+	return false, err
+}
+
+// taken waits until the replica that asked has taken the answer from the store. It returns
+// [ErrEmptied] if the store may have lost the answer before, because its epoch is no longer *since,
+// which it changes, and nil when ctx ends while the store still has the answer.
+func (s *Sessions) taken(ctx context.Context, id string, call int64, since *string) error {
+	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil
+		}
+		left, err := s.Store.Get(ctx, s.question(id, call))
+		if err != nil {
+			return err
+		}
+		if len(left) > 0 {
+			continue
+		}
+		now, err := s.lookAtEpoch(ctx)
+		if err != nil || left == nil && now == *since {
+			return err
+		}
+		*since = now
+		return ErrEmptied // also if the replica has made the call known again
+	}
 }
 
 // checkLoss returns [ErrEmptied] if the store has lost what it had in an epoch, a short time ago.

@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/internal/redis"
 	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/internal/store"
+	"github.com/stdwire/stdwire/internal/store/storetest"
 )
 
 func newSessions(s store.Store) *Sessions {
@@ -95,16 +96,16 @@ func TestEmptiedStore(t *testing.T) {
 			answer, err := one.Answered(ctx, "a", 1)
 			assert.Check(t, answer == nil && err == nil)
 		})
-		asked, err := two.Answer(ctx, "a", 1, []byte("yes"), known.Began)
+		asked, err := two.Answer(ctx, "a", 1, []byte("yes"), known)
 		assert.Assert(t, asked && err == nil)
 		// One that nobody looks for waits in vain, unless the store had all that its session asked.
-		asked, err = two.Answer(ctx, "a", 2, []byte("yes"), known.Began)
+		asked, err = two.Answer(ctx, "a", 2, []byte("yes"), known)
 		assert.ErrorIs(t, err, ErrEmptied)
 		assert.Assert(t, !asked)
 		later := Record{Principal: "ada", State: []byte(`1`)}
 		assert.NilError(t, one.Open(ctx, "b", &later))
 		begun := time.Now()
-		asked, err = two.Answer(ctx, "b", 2, []byte("yes"), later.Began)
+		asked, err = two.Answer(ctx, "b", 2, []byte("yes"), later)
 		assert.Assert(t, !asked && err == nil && time.Since(begun) == 0)
 		answer, err := one.Answered(ctx, "a", 1)
 		assert.Assert(t, string(answer) == "yes" && err == nil)
@@ -118,6 +119,64 @@ func TestEmptiedStore(t *testing.T) {
 		found, err := two.Find(ctx, "a", nil)
 		assert.Assert(t, found.Version == 0 && err == nil)
 	})
+}
+
+// An answer that the store loses before the replica that asked has taken it is kept again. Who
+// answers hears that it is accepted when it is taken, or if that takes long.
+func TestAnswerIsLostWithTheStore(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		lost, looked time.Duration // when the store loses all, and from when the replica looks
+		accepted     time.Duration // when the answer is, at the latest
+	}{
+		{"not at all", 0, 0, 100 * time.Millisecond},
+		{"before the replica looks", time.Millisecond, 2 * time.Millisecond, time.Second},
+		{"long before it does", time.Millisecond, 2 * time.Second, 3 * time.Second},
+		{"after it has looked", 2 * time.Millisecond, time.Millisecond, patience},
+		{"and nobody ever looks", time.Millisecond, time.Hour, patience},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, of := t.Context(), storetest.New(1, storetest.Faults{})
+				one, two := newSessions(of.Link()), newSessions(of.Link())
+				r := Record{Principal: "ada", State: []byte(`1`)}
+				assert.NilError(t, one.Open(ctx, "a", &r))
+				assert.NilError(t, one.Ask(ctx, "a", 1))
+				if c.lost > 0 {
+					time.AfterFunc(c.lost, func() {
+						of.Kill()
+						of.StartEmpty(0)
+					})
+				}
+				taken := make(chan bool, 1)
+				looks, stop := context.WithTimeout(ctx, time.Minute)
+				defer stop()
+				go func() { // as a session does
+					for wait := c.looked; ; wait = 20 * time.Millisecond {
+						select {
+						case <-time.After(wait):
+						case <-looks.Done():
+							taken <- false
+							return
+						}
+						if answer, err := one.Answered(ctx, "a", 1); answer != nil || err != nil {
+							assert.Check(t, string(answer) == "yes" && err == nil)
+							one.Forget(ctx, "a", 1)
+							taken <- true
+							return
+						}
+					}
+				}()
+				begun := time.Now()
+				asked, err := two.Answer(ctx, "a", 1, []byte("yes"), r)
+				assert.Assert(t, asked && err == nil)
+				took := time.Since(begun)
+				assert.Assert(t, took <= c.accepted && (took < patience) == (c.accepted < patience),
+					"accepted after %v", took)
+				assert.Equal(t, <-taken, c.looked < time.Hour)
+			})
+		})
+	}
 }
 
 // Of the copies of a session that the store has lost, the newest stays, whoever is first.
