@@ -28,6 +28,7 @@ type configured struct {
 	Env           map[string]string `json:"env,omitempty"`
 	Era           string            `json:"era,omitempty"`
 	CallTimeoutMs int               `json:"callTimeoutMs,omitempty"`
+	PerSession    bool              `json:"perSession,omitempty"`
 }
 
 // gateway returns the command of the binary with these servers behind it. Tools may be added and

@@ -122,6 +122,7 @@ type gateways struct {
 	way            *slowWay // to the store
 	addresses      []string
 	url, resending string
+	forward        bool // sessions have owners
 
 	mu        sync.Mutex
 	processes []*exec.Cmd
@@ -130,14 +131,20 @@ type gateways struct {
 	emptied   []time.Time            // when the store has lost what it had
 }
 
-func newGateways(t *testing.T, b *bench, n int) *gateways {
+// newGateways starts n replicas. If sessions are to have servers of their own, these are behind the
+// replicas too, and sessions have owners.
+func newGateways(t *testing.T, b *bench, n int, perSession map[string]configured) *gateways {
 	g := &gateways{bench: b, counter: newCounter(t), store: redistest.Start(t),
 		processes: make([]*exec.Cmd, n), killed: map[string][]time.Time{},
 		sent: map[string]*tries{}}
 	g.way = newSlowWay(t, g.store.Options.Address)
 	g.env = append(g.env, replicaKey, "STDWIRE_TEST_TOKEN="+soakToken)
-	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
-		"up": map[string]string{"url": g.counter.url}}})
+	servers := map[string]any{"up": map[string]string{"url": g.counter.url}}
+	for id, c := range perSession {
+		c.PerSession, g.forward = true, true
+		servers[id] = c
+	}
+	text, err := json.Marshal(map[string]any{"mcpServers": servers})
 	assert.NilError(t, err)
 	g.write("gateway.json", string(text))
 	for range n {
@@ -158,9 +165,13 @@ func newGateways(t *testing.T, b *bench, n int) *gateways {
 // start starts a replica, and returns when it serves.
 func (g *gateways) start(i int) {
 	g.t.Helper()
-	cmd := exec.Command(binary(g.t), "serve", "--config", g.path("gateway.json"), "--pins", "off",
-		"--http", g.addresses[i], "--token-env", "STDWIRE_TEST_TOKEN", "--state-key-env", "STATE_KEY",
-		"--store", "redis://"+g.way.address)
+	args := []string{"serve", "--config", g.path("gateway.json"), "--pins", "off", "--http",
+		g.addresses[i], "--token-env", "STDWIRE_TEST_TOKEN", "--state-key-env", "STATE_KEY",
+		"--store", "redis://" + g.way.address}
+	if g.forward {
+		args = append(args, "--replica-url", "http://"+g.addresses[i])
+	}
+	cmd := exec.Command(binary(g.t), args...)
 	cmd.Dir, cmd.Env = g.dir, g.env
 	stderr, err := cmd.StderrPipe()
 	assert.NilError(g.t, err)
@@ -254,7 +265,7 @@ func TestReplicasWithStore(t *testing.T) {
 		rounds, pause = 10, 5*time.Second
 	}
 	b := newNodeBench(t)
-	g := newGateways(t, b, 3)
+	g := newGateways(t, b, 3, nil)
 	for _, c := range replicaCases {
 		t.Run(c.name, func(t *testing.T) { c.test(t, g) })
 	}
