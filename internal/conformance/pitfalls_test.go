@@ -6,8 +6,9 @@ import (
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
-// pitfalls are mistakes of gateways with rules, rates and the credentials of users, as others have
-// made them, and the tests that fail if this one makes them.
+// pitfalls are mistakes of gateways with rules, rates, the credentials of users and replicas, as
+// others have made them, and the tests that fail if this one makes them. replicaCases has the
+// reports of those with replicas.
 var pitfalls = map[string][]conformance.Claim{
 	"rules": {
 		{"a deny that cannot be evaluated does not deny; a missing claim grants something",
@@ -96,13 +97,51 @@ var pitfalls = map[string][]conformance.Claim{
 		{"hooks inherit them", "hook.TestHooksInheritNoCredentials"},
 		{"sealed rows of a store are exchanged", "store.TestSealed"},
 	},
+	"replicas": {
+		{"a session works at the replica that opened it, or ends with that one",
+			"TestReplicasWithStore streamable.TestReplicasShareSessions"},
+		{"an answer or a cancellation has no effect at another replica than the one that asked",
+			"TestReplicasWithStore streamable.TestReplicasShareAnswersAndCancellations"},
+		{"an answer that was accepted is lost with the store",
+			"TestReplicasWithStore shared.TestAnswerIsLostWithTheStore"},
+		{"who cannot pass a call on runs it, although the owner may have begun it",
+			"streamable.TestForwardedCallsRunOnce streamable.TestConnectionToTheOwnerBreaks"},
+		{"a call that a proxy sends again runs again",
+			"TestReplicasWithStore streamable.TestReplicasRunCallsOnce"},
+		{"a replica that has stood still goes on with sessions that are another one's by then",
+			"TestReplicasWithStore shared.TestReplicaLeases streamable.TestOwnerIsGone " +
+				"streamable.TestOwnerLearnsOfAnother"},
+		{"servers of sessions are found by one replica only, or never again after it was killed",
+			"TestReplicasWithServersOfSessions streamable.TestForwarding"},
+		{"large results, progress and cancellations are lost on the way between replicas",
+			"TestReplicasWithServersOfSessions streamable.TestForwarding"},
+		{"a replica that is stopped takes sessions and answers with it",
+			"TestReplicasWithStore streamable.TestOwnerIsDrained " +
+				"streamable.TestResumptionFromAReplicaThatEnds"},
+		{"while the store is down, all clients hear that their session is gone, and come at once",
+			"TestReplicasWithStore streamable.TestReplicasWithoutTheirStore " +
+				"shared.TestEmptiedStore"},
+		{"while the store is slow, nothing works, or works twice", "TestReplicasWithStore"},
+		{"while the store is down, rates admit everything", "rates.TestStoreIsDown"},
+		{"a change is told to the clients of one replica, or depends on a notice that may be lost",
+			"TestReplicasWithStore streamable.TestReplicasShareChanges " +
+				"streamable.TestReplicasShareChangesLater"},
+		{"a stream cannot be resumed elsewhere", "streamable.TestResumptionAtAnyReplica"},
+		{"a task is polled, answered or cancelled only where it runs, or lost in silence",
+			"streamable.TestReplicasShareTasks shared.TestLostReplica"},
+		{"the id of a session can be forged, or used by another principal",
+			"streamable.TestForgedForwarding streamable.TestSharedSessionsBelongToTheirPrincipal " +
+				"streamable.TestReplicaSessionMustBeOfItsPrincipal"},
+		{"what the store has can be read, or exchanged", "store.TestSealed"},
+	},
 }
 
 func TestPitfalls(t *testing.T) {
 	const binary = "../../cmd/stdwire/internal/"
 	conformance.CheckClaims(t, pitfalls, map[string]string{"": ".", "policy": "../policy",
 		"rate": "../rate", "store": "../store", "server": "../../server",
-		"streamable": "../../server/streamable", "auth": "../../server/auth",
+		"streamable": "../../server/streamable",
+		"shared":     "../../server/streamable/internal/shared", "auth": "../../server/auth",
 		"auth_client": "../../client/auth", "gateway": "../../client/host/gateway",
 		"config": "../../client/host/config", "main": "../../cmd/stdwire",
 		"access": binary + "access", "rates": binary + "rates", "tokenfile": binary + "tokenfile",

@@ -132,8 +132,8 @@ func TestReplicasWithServersOfSessions(t *testing.T) {
 	}
 
 	g.end(owner, syscall.SIGKILL)
-	// A call waits until the lease of the owner has ended. In the first minute of the store, the owner
-	// might not have put it back yet: the client is told to try again.
+	// A call waits until the lease of the owner has ended. In the first minute of the store, the
+	// owner might not have put it back yet: the client is told to try again.
 	for killed := time.Now(); ; time.Sleep(time.Second) {
 		_, err := c.CallTool(t.Context(), "chrome__list_pages", nil)
 		if err == nil {
