@@ -352,8 +352,8 @@ func (s *Sessions) Answer(ctx context.Context, id string, call int64, answer []b
 		_ = s.tell(ctx, Notice{Session: id, Answered: call})
 		return s.taken(ctx, id, call, &since)
 	})
-	if asked {
-		return true, nil // whoever sends it again could do no more
+	if asked && !errors.Is(err, redis.ErrUnavailable) {
+		return true, nil // the store has it, or the replica no longer waits for it
 	}
 	return false, err
 }

@@ -179,6 +179,21 @@ func TestAnswerIsLostWithTheStore(t *testing.T) {
 	}
 }
 
+// An answer that nobody has taken is not accepted when the store is gone.
+func TestAnswerIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, of := t.Context(), storetest.New(1, storetest.Faults{})
+		one, two := newSessions(of.Link()), newSessions(of.Link())
+		r := Record{Principal: "ada", State: []byte(`1`)}
+		assert.NilError(t, one.Open(ctx, "a", &r))
+		assert.NilError(t, one.Ask(ctx, "a", 1))
+		time.AfterFunc(time.Millisecond, of.Kill)
+		asked, err := two.Answer(ctx, "a", 1, []byte("yes"), r)
+		assert.ErrorIs(t, err, redis.ErrUnavailable)
+		assert.Assert(t, !asked)
+	})
+}
+
 // Of the copies of a session that the store has lost, the newest stays, whoever is first.
 // So it does if the store has an older record, as one that loses what it was told last. Who may
 // have a copy of the older record is told.
