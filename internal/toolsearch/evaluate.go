@@ -69,14 +69,17 @@ func readQuestion(line []byte) (q Question, err error) {
 	return q, nil
 }
 
-// depths are the numbers of first hits among which answers are counted.
 var depths = [...]int{1, 3, 5, 10}
+
+// Depths returns the numbers of first hits among which answers are counted.
+func Depths() [len(depths)]int { return depths }
 
 // An Outcome is how well a search answered a question.
 type Outcome struct {
-	Answerable bool // the question has tools; else only None counts
-	None       bool // there were no hits
-	// Recall is the share of the tools that are among the first hits, for each of depths.
+	Answerable bool  // the question has tools; else only None counts
+	None       bool  // there were no hits
+	Places     []int // of the tools among the hits, from 1; 0 for a tool that is not a hit
+	// Recall is the share of the tools that are among the first hits, for each of [Depths].
 	Recall [len(depths)]float64
 	// Reciprocal is 1 divided by the place of the first hit that is one of the tools, or 0.
 	Reciprocal float64
@@ -87,15 +90,16 @@ type Outcome struct {
 func (q *Question) Judge(hits [][]string) Outcome {
 	o := Outcome{Answerable: len(q.Tools) > 0, None: len(hits) == 0}
 	for _, tool := range q.Tools {
-		place := slices.IndexFunc(hits, func(names []string) bool {
+		place := 1 + slices.IndexFunc(hits, func(names []string) bool {
 			return slices.Contains(names, tool)
 		})
-		if place < 0 {
+		o.Places = append(o.Places, place)
+		if place == 0 {
 			continue
 		}
-		o.Reciprocal = max(o.Reciprocal, 1/float64(place+1))
+		o.Reciprocal = max(o.Reciprocal, 1/float64(place))
 		for i, depth := range depths {
-			if place < depth {
+			if place <= depth {
 				o.Recall[i] += 1 / float64(len(q.Tools))
 			}
 		}

@@ -91,8 +91,8 @@ func TestReadQuestions(t *testing.T) {
 func TestJudge(t *testing.T) {
 	q := Question{Tools: []string{"a", "s__b"}}
 	o := q.Judge([][]string{{"x"}, {"y", "a"}, {"z"}, {"z"}, {"z"}, {"b", "s__b"}})
-	assert.DeepEqual(t, o, Outcome{Answerable: true, Recall: [4]float64{0, .5, .5, 1},
-		Reciprocal: .5})
+	assert.DeepEqual(t, o, Outcome{Answerable: true, Places: []int{2, 6},
+		Recall: [4]float64{0, .5, .5, 1}, Reciprocal: .5})
 	none := Question{}
 	assert.DeepEqual(t, Summarize([]Outcome{o, q.Judge(nil), none.Judge(nil),
 		none.Judge([][]string{{"x"}})}), Summary{Answerable: 2, Others: 2,

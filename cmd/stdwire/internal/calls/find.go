@@ -95,7 +95,7 @@ func (o *findOptions) check(given command.Given) error {
 }
 
 func (o *findOptions) run(ctx context.Context, std *term.Streams) error {
-	var queries []evalQuery
+	var queries []toolsearch.Question
 	if o.eval != "" {
 		var err error
 		if queries, err = readQueries(o.eval); err != nil {
@@ -146,10 +146,14 @@ type searchedTool struct {
 	definition []byte
 }
 
-// is reports whether the tool has this name, of its own or as a gateway names it.
-func (t *searchedTool) is(name string) bool {
-	return name == t.tool.Name || name == t.public || t.own != "" && name == t.own
+// names returns the names of the tool, of its own and as a gateway names it.
+func (t *searchedTool) names() []string {
+	return slices.DeleteFunc([]string{t.tool.Name, t.public, t.own},
+		func(name string) bool { return name == "" })
 }
+
+// is reports whether the tool has this name.
+func (t *searchedTool) is(name string) bool { return slices.Contains(t.names(), name) }
 
 // newSearchedTool returns a tool of a configured server.
 func newSearchedTool(server string, offered target.OfferedTool) searchedTool {

@@ -3,48 +3,28 @@ package calls
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/toolsearch"
 	"github.com/stdwire/stdwire/internal/userfile"
-	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 const maxQueries = 16 << 20 // bytes of a file of queries
 
-// An evalQuery is a query, and the tools that fit it; none if nothing should be found.
-type evalQuery struct {
-	Query string   `json:"query"`
-	Tools []string `json:"tools"` // names, of their own or as a gateway names them
-}
-
 // readQueries reads a file with a query on each line.
-func readQueries(path string) (all []evalQuery, err error) {
+func readQueries(path string) ([]toolsearch.Question, error) {
 	text, err := userfile.Text(userfile.ReadArgument(path, maxQueries))
 	if err != nil {
 		return nil, command.Usagef("%v", err)
 	}
-	number := 0
-	for line := range bytes.Lines(text) {
-		number++
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
-		var q evalQuery
-		if err := jsonscan.Valid(line); err != nil {
-			return nil, command.Usagef("%s:%d: it is not JSON: %v", path, number, err)
-		}
-		if err := mcp.Unmarshal(line, &q); err != nil {
-			return nil, command.Usagef("%s:%d: %v", path, number, err).WithHint(
-				`a line looks like this: {"query": "read a file", "tools": ["read_file"]}`)
-		}
-		all = append(all, q)
+	all, err := toolsearch.ReadQuestions(bytes.NewReader(text))
+	if err != nil {
+		return nil, command.Usagef("%s: %v", path, err).WithHint(
+			`a line looks like this: {"query": "read a file", "tools": ["read_file"]}`)
 	}
 	if all == nil {
 		return nil, command.Usagef("%s has no queries", path)
@@ -86,7 +66,7 @@ type missed struct {
 
 // evaluate measures how well the tools of queries are found, and prints it.
 func (o *findOptions) evaluate(std *term.Streams, index *toolsearch.Index, tools []searchedTool,
-	queries []evalQuery) error {
+	queries []toolsearch.Question) error {
 	e := measure(index, tools, queries)
 	if o.output == "json" {
 		return output.PrintValue(std, e)
@@ -132,68 +112,40 @@ func (o *findOptions) evaluate(std *term.Streams, index *toolsearch.Index, tools
 	return nil
 }
 
-func measure(index *toolsearch.Index, tools []searchedTool, queries []evalQuery) evaluation {
-	e := evaluation{Tools: len(tools), Recall: []recallAt{{First: 1}, {First: 3}, {First: 5},
-		{First: 10}}}
-	for _, q := range queries {
-		hits := index.Search(q.Query, toolsearch.Options{Limit: max(len(tools), 1)}).Hits
+func measure(index *toolsearch.Index, tools []searchedTool,
+	queries []toolsearch.Question) evaluation {
+	e := evaluation{Tools: len(tools)}
+	outcomes := make([]toolsearch.Outcome, len(queries))
+	for n, q := range queries {
+		var names [][]string
 		m := miss{Query: q.Query}
-		for _, hit := range hits[:min(3, len(hits))] {
-			m.Found = append(m.Found, tools[hit.Tool].name())
+		hits := index.Search(q.Query, toolsearch.Options{Limit: max(len(tools), 1)}).Hits
+		for i, hit := range hits {
+			names = append(names, tools[hit.Tool].names())
+			if i < 3 {
+				m.Found = append(m.Found, tools[hit.Tool].name())
+			}
 		}
-		if len(q.Tools) == 0 {
-			e.NoMatch++
-			if len(hits) == 0 {
-				e.Nothing++
-			} else {
-				e.Misses = append(e.Misses, m)
-			}
-			continue
-		}
-		e.Queries++
-		best, last := 0, 0 // places; those of tools that are not found are after all others
-		for _, name := range q.Tools {
-			place := 0
-			for i, hit := range hits {
-				if tools[hit.Tool].is(name) {
-					place = i + 1
-					break
-				}
-			}
-			for i := range e.Recall {
-				if place > 0 && place <= e.Recall[i].First {
-					e.Recall[i].Share += 1 / float64(len(q.Tools))
-				}
-			}
-			if place > 0 && (best == 0 || place < best) {
-				best = place
-			}
-			if place == 0 {
-				last = math.MaxInt
-			}
-			last = max(last, place)
+		o := q.Judge(names)
+		outcomes[n] = o
+		for i, place := range o.Places {
 			if place == 0 || place > 10 {
 				known := slices.ContainsFunc(tools,
-					func(t searchedTool) bool { return t.is(name) })
-				m.Tools = append(m.Tools, missed{name, place, known})
+					func(t searchedTool) bool { return t.is(q.Tools[i]) })
+				m.Tools = append(m.Tools, missed{q.Tools[i], place, known})
 			}
 		}
-		if best > 0 {
-			e.MRR += 1 / float64(best)
-		}
-		if last <= 5 {
-			e.AllAt5++
-		}
-		if m.Tools != nil {
+		switch {
+		case !o.Answerable && o.None:
+			e.Nothing++
+		case !o.Answerable, m.Tools != nil:
 			e.Misses = append(e.Misses, m)
 		}
 	}
-	if n := float64(e.Queries); n > 0 {
-		e.MRR /= n
-		e.AllAt5 /= n
-		for i := range e.Recall {
-			e.Recall[i].Share /= n
-		}
+	s := toolsearch.Summarize(outcomes)
+	e.Queries, e.AllAt5, e.MRR, e.NoMatch = s.Answerable, s.All5, s.MRR, s.Others
+	for i, depth := range toolsearch.Depths() {
+		e.Recall = append(e.Recall, recallAt{depth, s.Recall[i]})
 	}
 	return e
 }
