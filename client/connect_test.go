@@ -16,7 +16,6 @@ import (
 )
 
 func TestConnect(t *testing.T) {
-	const silent = ""
 	for _, test := range []struct {
 		name    string
 		options Options

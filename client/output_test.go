@@ -2,7 +2,6 @@ package client
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -144,11 +143,4 @@ func TestOutputLearns(t *testing.T) {
 	}
 	_, err = c.CallTool(t.Context(), "t", nil)
 	assert.NilError(t, err)
-}
-
-// tools decodes a list of tools.
-func tools(t *testing.T, text string) (all []*mcp.Tool) {
-	t.Helper()
-	assert.NilError(t, json.Unmarshal([]byte(text), &all))
-	return all
 }

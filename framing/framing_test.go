@@ -322,14 +322,6 @@ func TestCallerKeepsBuffer(t *testing.T) {
 	}
 }
 
-// writes records each Write.
-type writes []string
-
-func (w *writes) Write(p []byte) (int, error) {
-	*w = append(*w, string(p))
-	return len(p), nil
-}
-
 // loop reads the same bytes over and over, and counts them.
 type loop struct {
 	data []byte

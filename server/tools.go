@@ -159,7 +159,7 @@ func (p toolProvider) Find(ctx context.Context, kind mcp.Kind, key []byte) *item
 	if i := p.toolList().ByKey[string(key)]; i != nil {
 		return i
 	}
-	return own{p.Server}.Find(ctx, kind, key)
+	return own(p).Find(ctx, kind, key)
 }
 
 // callTool answers tools/call. An unknown tool is a protocol error. Other failures are part of the

@@ -40,7 +40,6 @@ const (
 type issuer struct {
 	t      testing.TB
 	signer *jose.Signer
-	sets   [][]byte // of keys: the first is served, or what document says
 
 	mu      sync.Mutex
 	keys    []string                                 // JWKs

@@ -309,10 +309,7 @@ func (x *httpRequest) postStateless(b *buffer.Buffer, m *rpc.Message,
 		case mcp.NotificationInitialized, mcp.NotificationRootsListChanged,
 			mcp.NotificationCancelled: // these are about a session
 		default:
-			_, _ = x.answer(x.r.Context(), nil,
-				func(ctx context.Context, req *rpc.Request) (any, error) {
-					return conn.Handle(ctx, req, noLink{})
-				}, m.Request())
+			x.notify(conn, m)
 		}
 		return x.writeAccepted()
 	}

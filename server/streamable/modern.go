@@ -59,16 +59,21 @@ func (x *httpRequest) postModern(b *buffer.Buffer, m *rpc.Message, h *messageMet
 		}
 		// No notification of the protocol has an effect here. A request is cancelled by closing its
 		// stream, not by an id that other clients use too.
-		_, _ = x.answer(x.r.Context(), nil,
-			func(ctx context.Context, req *rpc.Request) (any, error) {
-				return conn.Handle(ctx, req, noLink{})
-			}, m.Request())
+		x.notify(conn, m)
 		return x.writeAccepted()
 	}
 	out := buffer.Get(0)
 	defer out.Free()
 	x.reply(conn, b, out, m, h, accepts)
 	return nil
+}
+
+// notify passes a notification to conn, which can send nothing meanwhile.
+func (x *httpRequest) notify(conn *server.Conn, m *rpc.Message) {
+	_, _ = x.answer(x.r.Context(), nil,
+		func(ctx context.Context, req *rpc.Request) (any, error) {
+			return conn.Handle(ctx, req, noLink{})
+		}, m.Request())
 }
 
 // A listenRequest is a subscriptions/listen request. It is answered when all functions that read it

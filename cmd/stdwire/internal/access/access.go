@@ -76,9 +76,6 @@ func (r *Rules) Set(p *policy.Policy, accepted bool) (changed, waits bool) {
 	return !now.Same(r.policy.Swap(now)), waits
 }
 
-// Policy returns the policy, or nil.
-func (r *Rules) Policy() *policy.Policy { return r.policy.Load() }
-
 // SetGateway sets the gateway whose tools are operations of the HTTP API.
 func (r *Rules) SetGateway(g *gateway.Gateway) { r.gateway.Store(g) }
 

@@ -46,7 +46,7 @@ func TestRestrictionsOfWaitingChangesStay(t *testing.T) {
 		changed, waits := r.Set(p, step.accepted)
 		var permitted []string
 		for _, tool := range []string{"one", "two", "three"} {
-			d := r.Policy().Decide(new(policy.Caller), policy.Item{Name: tool}, nil)
+			d := r.policy.Load().Decide(new(policy.Caller), policy.Item{Name: tool}, nil)
 			if d.Effect == policy.Allow {
 				permitted = append(permitted, tool)
 			}
@@ -65,7 +65,7 @@ func TestRestrictionsOfWaitingChangesStay(t *testing.T) {
 		assert.Assert(t, waits)
 		assert.Assert(t, len(r.waiting) <= maxWaiting)
 		for tool, want := range map[string]policy.Effect{"one": policy.Allow, "four": policy.Deny} {
-			d := r.Policy().Decide(new(policy.Caller), policy.Item{Name: tool}, nil)
+			d := r.policy.Load().Decide(new(policy.Caller), policy.Item{Name: tool}, nil)
 			assert.Equal(t, d.Effect, want)
 		}
 	}

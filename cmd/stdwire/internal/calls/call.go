@@ -232,14 +232,14 @@ func (c *Call) run(ctx context.Context, std *term.Streams) (err error) {
 func (c *Call) find(all iter.Seq2[*mcp.Tool, error]) (*mcp.Tool, error) {
 	const finds = "find_tool"
 	searches := false
-	tool, err := target.FindTool(func(yield func(*mcp.Tool, error) bool) {
+	tool, err := target.Find(func(yield func(*mcp.Tool, error) bool) {
 		for tool, err := range all {
 			searches = searches || err == nil && tool.Name == finds
 			if !yield(tool, err) {
 				return
 			}
 		}
-	}, c.Tool)
+	}, mcp.KindTool, c.Tool, func(t *mcp.Tool) string { return t.Name })
 	if f, ok := errors.AsType[*command.Failure](err); ok && f.Code == "not_found" && searches {
 		return &mcp.Tool{Name: c.Tool, InputSchema: json.RawMessage(`{"type":"object"}`)}, nil
 	}

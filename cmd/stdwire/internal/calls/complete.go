@@ -136,19 +136,9 @@ func findTemplate(ctx context.Context, c *client.Client, name string) error {
 	if !strings.Contains(name, "{") {
 		return nil
 	}
-	var names []string
-	for template, err := range c.ResourceTemplates(ctx) {
-		switch {
-		case target.IsOtherInvalid(err, name): // the list ends
-			continue
-		case err != nil:
-			return err
-		case template.URITemplate == name:
-			return nil
-		}
-		names = append(names, template.URITemplate)
-	}
-	return target.NotFound("resource template", name, names, "stdwire ls templates")
+	_, err := target.Find(c.ResourceTemplates(ctx), mcp.KindResourceTemplate, name,
+		func(t *mcp.ResourceTemplate) string { return t.URITemplate })
+	return err
 }
 
 // completionContextSince is the first revision in which completion/complete carries known

@@ -181,18 +181,7 @@ func (p *Prompt) Get(ctx context.Context, v *output.Printer, c *client.Client) e
 
 // FindPrompt returns the definition of a prompt. The error lists the prompts of the server.
 func FindPrompt(ctx context.Context, c *client.Client, name string) (*mcp.Prompt, error) {
-	var names []string
-	for prompt, err := range c.Prompts(ctx) {
-		switch {
-		case target.IsOtherInvalid(err, name): // the list ends
-			continue
-		case err != nil:
-			return nil, err
-		case prompt.Name == name:
-			return prompt, nil
-		}
-		names = append(names, prompt.Name)
-	}
-	return nil, target.ExplainUnlisted(ctx, c, name,
-		target.NotFound("prompt", name, names, "stdwire ls prompts"))
+	prompt, err := target.Find(c.Prompts(ctx), mcp.KindPrompt, name,
+		func(p *mcp.Prompt) string { return p.Name })
+	return prompt, target.ExplainUnlisted(ctx, c, name, err)
 }

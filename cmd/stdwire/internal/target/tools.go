@@ -13,26 +13,28 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// FindTool returns the definition of a tool. The error lists the tools of the server.
-func FindTool(tools iter.Seq2[*mcp.Tool, error], name string) (*mcp.Tool, error) {
+// Find returns the item of a list that has this name, which nameOf returns. The error lists the
+// names.
+func Find[T any](items iter.Seq2[*T, error], kind mcp.Kind, name string,
+	nameOf func(*T) string) (*T, error) {
 	var names []string
-	for tool, err := range tools {
+	for item, err := range items {
 		switch {
-		case IsOtherInvalid(err, name): // the list ends
+		case isOtherInvalid(err, name): // the list ends
 			continue
 		case err != nil:
 			return nil, err
-		case tool.Name == name:
-			return tool, nil
+		case nameOf(item) == name:
+			return item, nil
 		}
-		names = append(names, tool.Name)
+		names = append(names, nameOf(item))
 	}
-	return nil, NotFound("tool", name, names, "stdwire ls tools")
+	return nil, NotFound(string(kind), name, names, "stdwire ls "+kind.Info().Short+"s")
 }
 
-// IsOtherInvalid reports whether err says that elements of a list are invalid, and that with this
+// isOtherInvalid reports whether err says that elements of a list are invalid, and that with this
 // name is not among them.
-func IsOtherInvalid(err error, name string) bool {
+func isOtherInvalid(err error, name string) bool {
 	invalid, ok := errors.AsType[*client.InvalidItemsError](err)
 	return ok && !slices.ContainsFunc(invalid.Items,
 		func(i client.InvalidItem) bool { return i.Name == name })
