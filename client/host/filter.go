@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -19,7 +20,7 @@ type Filter struct {
 func (f *Filter) Check() error {
 	for _, pattern := range append(append([]string(nil), f.Allow...), f.Deny...) {
 		if pattern == "" {
-			return fmt.Errorf("a pattern for tool names is empty")
+			return errors.New("a pattern for tool names is empty")
 		}
 		if strings.ContainsAny(pattern, "[]{}\\") {
 			return fmt.Errorf(

@@ -192,7 +192,7 @@ func (c *compiler) registerID(res *resource, n, at uint32) (*resource, error) {
 	}
 	id, fragment, _ := strings.Cut(string(doc.text(at)), "#")
 	if fragment != "" && res.dialect.draft != in07 {
-		return res, fmt.Errorf("must not have a fragment; use $anchor")
+		return res, errors.New("must not have a fragment; use $anchor")
 	}
 	if id != "" {
 		uri, err := resolve(res.uri, id)

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -114,7 +115,7 @@ func compileType(_ *compiler, s *subschema, at uint32) error {
 		return add(at)
 	}
 	if doc.nodes[at].next == at+1 {
-		return fmt.Errorf("must name at least one type")
+		return errors.New("must name at least one type")
 	}
 	for item := range doc.items(at) {
 		if err := add(item); err != nil {

@@ -2,6 +2,7 @@ package jsondiff
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,7 +20,7 @@ func Canonical(text []byte) ([]byte, error) { return canonical(nil, text, 0) }
 func canonical(dst, text []byte, depth int) ([]byte, error) {
 	i := jsonscan.Space(text, 0)
 	if i == len(text) {
-		return dst, fmt.Errorf("the text is empty")
+		return dst, errors.New("the text is empty")
 	}
 	text = bytes.TrimRight(text[i:], " \t\r\n")
 	if depth > maxNesting {

@@ -1,7 +1,7 @@
 package oauth
 
 import (
-	"fmt"
+	"errors"
 	"net/url"
 	"strings"
 )
@@ -44,7 +44,7 @@ func ServerMetadataURLs(issuer string) ([]string, error) {
 		return nil, err
 	}
 	if u.RawQuery != "" || u.ForceQuery {
-		return nil, fmt.Errorf("the issuer has a query")
+		return nil, errors.New("the issuer has a query")
 	}
 	path := strings.TrimSuffix(u.EscapedPath(), "/")
 	origin := u.Scheme + "://" + u.Host

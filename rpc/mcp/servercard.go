@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -74,10 +75,10 @@ func (c *ServerCard) Check() error {
 	case n == 0 || n > 100:
 		return fmt.Errorf("server card: the description has %d characters, and must have 1 to 100", n)
 	case utf8.RuneCountInString(c.Title) > 100:
-		return fmt.Errorf("server card: the title has more than 100 characters")
+		return errors.New("server card: the title has more than 100 characters")
 	}
 	if u, err := url.Parse(c.WebsiteURL); err != nil || c.WebsiteURL != "" && u.Scheme == "" {
-		return fmt.Errorf("server card: websiteUrl is not a URL")
+		return errors.New("server card: websiteUrl is not a URL")
 	}
 	for i, r := range c.Remotes {
 		if r.Type != "streamable-http" && r.Type != "sse" {

@@ -20,61 +20,61 @@ type expiringMap[V any] struct {
 	room              *quota.Pool // for new, by owner
 }
 
-// rotateIfDue starts a new generation if the current one is old. r.mu must be held.
-func (r *expiringMap[V]) rotateIfDue(now time.Time) {
-	since := now.Sub(r.rotated)
-	if r.current != nil && since < r.keep {
+// rotateIfDue starts a new generation if the current one is old. m.mu must be held.
+func (m *expiringMap[V]) rotateIfDue(now time.Time) {
+	since := now.Sub(m.rotated)
+	if m.current != nil && since < m.keep {
 		return
 	}
-	if since >= 2*r.keep {
-		r.current = nil
+	if since >= 2*m.keep {
+		m.current = nil
 	}
-	r.rotate(now)
+	m.rotate(now)
 }
 
-// rotate makes the current generation the previous one. r.mu must be held.
-func (r *expiringMap[V]) rotate(now time.Time) {
-	r.current, r.previous, r.rotated = map[[32]byte]V{}, r.current, now
-	r.room = quota.NewPool(int64(r.maxEntries))
+// rotate makes the current generation the previous one. m.mu must be held.
+func (m *expiringMap[V]) rotate(now time.Time) {
+	m.current, m.previous, m.rotated = map[[32]byte]V{}, m.current, now
+	m.room = quota.NewPool(int64(m.maxEntries))
 }
 
 // get returns a value.
-func (r *expiringMap[V]) get(key [32]byte, now time.Time) (v V, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.rotateIfDue(now)
-	if v, ok = r.current[key]; !ok {
-		v, ok = r.previous[key]
+func (m *expiringMap[V]) get(key [32]byte, now time.Time) (v V, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rotateIfDue(now)
+	if v, ok = m.current[key]; !ok {
+		v, ok = m.previous[key]
 	}
 	return v, ok
 }
 
 // put stores a value. If the map is full, it drops the previous generation early.
-func (r *expiringMap[V]) put(key [32]byte, v V, now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.rotateIfDue(now); len(r.current) >= r.maxEntries {
-		r.rotate(now)
+func (m *expiringMap[V]) put(key [32]byte, v V, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.rotateIfDue(now); len(m.current) >= m.maxEntries {
+		m.rotate(now)
 	}
-	r.current[key] = v
+	m.current[key] = v
 }
 
 // addIfAbsent stores a value that must not be dropped early. added reports whether the key was
 // absent, and full whether there was no room for it: each owner has a share.
-func (r *expiringMap[V]) addIfAbsent(owner string, key [32]byte, v V, now time.Time) (added,
+func (m *expiringMap[V]) addIfAbsent(owner string, key [32]byte, v V, now time.Time) (added,
 	full bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.rotateIfDue(now)
-	if _, ok := r.current[key]; ok {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rotateIfDue(now)
+	if _, ok := m.current[key]; ok {
 		return false, false
 	}
-	if _, ok := r.previous[key]; ok {
+	if _, ok := m.previous[key]; ok {
 		return false, false
 	}
-	if r.room.Take(owner, 1) != nil {
+	if m.room.Take(owner, 1) != nil {
 		return true, true
 	}
-	r.current[key] = v
+	m.current[key] = v
 	return true, false
 }

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -67,7 +68,7 @@ func checkScope(scope string) error {
 		}
 	}
 	if scope == "" {
-		return fmt.Errorf("auth: a scope is empty")
+		return errors.New("auth: a scope is empty")
 	}
 	return nil
 }

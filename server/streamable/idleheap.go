@@ -13,46 +13,46 @@ import (
 // guarded by the handler's mutex.
 type idleHeap []*session
 
-func (r idleHeap) Len() int           { return len(r) }
-func (r idleHeap) Less(i, j int) bool { return r[i].heapIdleSince.Before(r[j].heapIdleSince) }
-func (r idleHeap) Swap(i, j int) {
-	r[i], r[j] = r[j], r[i]
-	r[i].heapIndex, r[j].heapIndex = i, j
+func (x idleHeap) Len() int           { return len(x) }
+func (x idleHeap) Less(i, j int) bool { return x[i].heapIdleSince.Before(x[j].heapIdleSince) }
+func (x idleHeap) Swap(i, j int) {
+	x[i], x[j] = x[j], x[i]
+	x[i].heapIndex, x[j].heapIndex = i, j
 }
 
 // Push implements [heap.Interface].
-func (r *idleHeap) Push(s any) {
-	s.(*session).heapIndex = len(*r)
-	*r = append(*r, s.(*session))
+func (x *idleHeap) Push(s any) {
+	s.(*session).heapIndex = len(*x)
+	*x = append(*x, s.(*session))
 }
 
 // Pop implements [heap.Interface].
-func (r *idleHeap) Pop() any {
-	last := len(*r) - 1
-	s := (*r)[last]
-	(*r)[last] = nil
-	*r = (*r)[:last]
+func (x *idleHeap) Pop() any {
+	last := len(*x) - 1
+	s := (*x)[last]
+	(*x)[last] = nil
+	*x = (*x)[:last]
 	return s
 }
 
 // insertSession adds a session that has a slot. h.mu must be held.
 func (h *Handler) insertSession(s *session) {
-	r := h.idleHeaps[s.owner]
-	if r == nil {
-		r = new(idleHeap)
-		h.idleHeaps[s.owner] = r
+	x := h.idleHeaps[s.owner]
+	if x == nil {
+		x = new(idleHeap)
+		h.idleHeaps[s.owner] = x
 	}
 	s.heapIdleSince = time.Now()
-	heap.Push(r, s)
+	heap.Push(x, s)
 	h.sessions[s.id] = s
 }
 
 // removeSession removes a session, whose slot the caller must give back. h.mu must be held.
 func (h *Handler) removeSession(s *session) {
 	delete(h.sessions, s.id)
-	r := h.idleHeaps[s.owner]
-	heap.Remove(r, s.heapIndex)
-	if len(*r) == 0 {
+	x := h.idleHeaps[s.owner]
+	heap.Remove(x, s.heapIndex)
+	if len(*x) == 0 {
 		delete(h.idleHeaps, s.owner)
 	}
 }
@@ -85,10 +85,10 @@ func (h *Handler) acquireSessionSlot(owner string) (evicted *session, err error)
 // longestIdle returns the session of owner that is idle for longest, and for at least a minute, or
 // nil. h.mu must be held.
 func (h *Handler) longestIdle(owner string) *session {
-	r := h.idleHeaps[owner]
+	x := h.idleHeaps[owner]
 	now := time.Now()
-	for r != nil {
-		s := (*r)[0]
+	for x != nil {
+		s := (*x)[0]
 		if now.Sub(s.heapIdleSince) <= time.Minute {
 			return nil
 		}
@@ -102,7 +102,7 @@ func (h *Handler) longestIdle(owner string) *session {
 			return s
 		}
 		s.heapIdleSince = idle
-		heap.Fix(r, 0)
+		heap.Fix(x, 0)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -80,7 +81,7 @@ func unquoteEnv(value string) (string, error) {
 			i++
 		case value[i] == quote:
 			if rest := strings.TrimSpace(value[i+1:]); rest != "" && rest[0] != '#' {
-				return "", fmt.Errorf("there is text after the end of the value")
+				return "", errors.New("there is text after the end of the value")
 			}
 			if value = value[1:i]; quote == '"' {
 				value = envEscapes.Replace(value)
@@ -88,5 +89,5 @@ func unquoteEnv(value string) (string, error) {
 			return value, nil
 		}
 	}
-	return "", fmt.Errorf("the value has no closing quotation mark")
+	return "", errors.New("the value has no closing quotation mark")
 }

@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -89,19 +90,19 @@ func (o Option) values(given []string, variables map[string][]string) ([]string,
 		switch o.Type {
 		case "boolean":
 			if text != "true" && text != "false" {
-				return nil, fmt.Errorf("must be true or false")
+				return nil, errors.New("must be true or false")
 			}
 		case "number":
 			n, err := strconv.ParseFloat(text, 64)
 			if err != nil {
-				return nil, fmt.Errorf("must be a number")
+				return nil, errors.New("must be a number")
 			}
 			if o.Min != nil && n < *o.Min || o.Max != nil && n > *o.Max {
-				return nil, fmt.Errorf("is out of range")
+				return nil, errors.New("is out of range")
 			}
 		}
 		if text == "" || strings.Contains(text, "\x00") {
-			return nil, fmt.Errorf("is empty or has a null byte")
+			return nil, errors.New("is empty or has a null byte")
 		}
 	}
 	return given, nil

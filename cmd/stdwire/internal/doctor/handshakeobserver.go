@@ -24,28 +24,28 @@ const (
 	ignored
 )
 
-func (w *handshakeObserver) probe() probeOutcome {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.outcome
+func (o *handshakeObserver) probe() probeOutcome {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.outcome
 }
 
-func (w *handshakeObserver) hooks() rpc.Hooks {
+func (o *handshakeObserver) hooks() rpc.Hooks {
 	return rpc.Hooks{
 		Call: func(e rpc.CallEvent) {
 			if e.Method != mcp.MethodDiscover || !e.End || e.Err == nil {
 				return
 			}
-			w.mu.Lock()
-			defer w.mu.Unlock()
+			o.mu.Lock()
+			defer o.mu.Unlock()
 			_, refused := errors.AsType[*rpc.Error](e.Err)
 			switch {
 			case refused:
-				w.outcome = answered
+				o.outcome = answered
 			case errors.Is(e.Err, rpc.ErrClosed):
-				w.outcome = ended
+				o.outcome = ended
 			default:
-				w.outcome = ignored
+				o.outcome = ignored
 			}
 		},
 	}

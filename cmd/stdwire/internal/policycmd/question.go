@@ -3,6 +3,7 @@ package policycmd
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -45,7 +46,7 @@ func (q *question) ask(p *policy.Policy) (d policy.Decision, shown bool, err err
 		}
 	}
 	if named != 1 || q.Server == "" {
-		return d, false, fmt.Errorf("it needs a server, and one of tool, prompt and resource")
+		return d, false, errors.New("it needs a server, and one of tool, prompt and resource")
 	}
 	risk, ok := risks[q.Kind]
 	if !ok {
@@ -58,7 +59,7 @@ func (q *question) ask(p *policy.Policy) (d policy.Decision, shown bool, err err
 	shown = d.Effect != policy.Deny
 	if q.Arguments != nil {
 		if !bytes.HasPrefix(bytes.TrimSpace(q.Arguments), []byte("{")) {
-			return d, shown, fmt.Errorf("the arguments are not a JSON object")
+			return d, shown, errors.New("the arguments are not a JSON object")
 		}
 		d = p.Decide(caller, item, q.Arguments)
 	}

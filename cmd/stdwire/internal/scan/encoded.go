@@ -70,8 +70,8 @@ func decode(s string) string {
 		}
 	}
 	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
+	// at most three digits are cut off
 	if text, err := base64.RawStdEncoding.DecodeString(s[:len(s)/4*4]); err == nil {
-		// cuts at most three digits
 		candidates = append(candidates, text)
 	}
 	for _, text := range candidates {

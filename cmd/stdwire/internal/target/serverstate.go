@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,31 +25,24 @@ const stateTimeout = 5 * time.Second
 var downStates = map[host.State]string{host.Starting: "is starting", host.Waiting: "has failed",
 	host.Failed: "has failed too often", host.Disabled: "is disabled"}
 
-// ExplainUnlisted adds to the failure of [NotFound] for the name of a tool or prompt the hint of
-// unlistedHint, if there is one. It returns any other error unchanged.
+// ExplainUnlisted adds to the failure of [NotFound] for the name of a tool or prompt why a stdwire
+// gateway does not list the item, if that is known: its server is down, or the gateway withholds
+// it. It returns any other error unchanged.
 func ExplainUnlisted(ctx context.Context, c *client.Client, name string, err error) error {
 	f, ok := errors.AsType[*command.Failure](err)
 	if !ok || f.Code != "not_found" {
 		return err
 	}
-	if hint := cmp.Or(unlistedHint(ctx, c, name), withheldHint(ctx, c, name)); hint != "" {
-		f.Hint = hint
-	}
-	return f
-}
-
-// unlistedHint returns a hint for the name of a tool or prompt that a stdwire gateway does not
-// list: the state of the server that the name belongs to, if that is why. It returns "" otherwise.
-func unlistedHint(ctx context.Context, c *client.Client, name string) string {
-	if !strings.Contains(name, "__") {
-		return ""
-	}
-	for _, s := range downServers(ctx, c) {
-		if strings.HasPrefix(name, host.PublicName(s.ID, "", math.MaxInt)) {
-			return s.text()
+	hint := ""
+	for _, s := range serverStates(ctx, c) {
+		if s.isDown() && strings.HasPrefix(name, host.PublicName(s.ID, "", math.MaxInt)) {
+			hint = s.text()
+			break
 		}
+		hint = cmp.Or(hint, s.whyWithheld(name))
 	}
-	return ""
+	f.Hint = cmp.Or(hint, f.Hint)
+	return f
 }
 
 // WarnDown prints which of all configured servers lack items in the lists of c, if it is their
@@ -59,23 +51,29 @@ func (t *Target) WarnDown(ctx context.Context, std *term.Streams, c *client.Clie
 	if !t.Servers {
 		return
 	}
-	for _, s := range downServers(ctx, c) {
-		if s.RetryIn = 0; s.State != host.Disabled { // the gateway ends before
+	for _, s := range serverStates(ctx, c) {
+		if s.RetryIn = 0; s.isDown() && s.State != host.Disabled { // the gateway ends before
 			std.Err.Printf("warning: %s", s.text())
 		}
 	}
 }
 
-// A downServer is the state of a server of a gateway that may lack items.
-type downServer struct {
-	ID      string     `json:"server"`
-	State   host.State `json:"state"`
-	Error   string     `json:"error"`
-	RetryIn int        `json:"retry_in_seconds"`
+// A serverState is the state of a server of a gateway, and the items that the gateway withholds.
+type serverState struct {
+	ID       string     `json:"server"`
+	State    host.State `json:"state"`
+	Error    string     `json:"error"`
+	RetryIn  int        `json:"retry_in_seconds"`
+	Withheld []struct {
+		Kind   mcp.Kind `json:"kind"`
+		Name   string   `json:"name"`
+		Why    string   `json:"why"`
+		Remedy string   `json:"remedy"`
+	} `json:"withheld"`
 }
 
-// downServers returns the servers of a stdwire gateway that may lack items, or nil if c is none.
-func downServers(ctx context.Context, c *client.Client) []downServer {
+// serverStates returns the states of the servers of a stdwire gateway, or nil if c is none.
+func serverStates(ctx context.Context, c *client.Client) []serverState {
 	if c.ServerInfo().Name != "stdwire" {
 		return nil
 	}
@@ -85,16 +83,19 @@ func downServers(ctx context.Context, c *client.Client) []downServer {
 	}
 	envelope, ok := dispatch.ParseEnvelope(result.StructuredContent)
 	var all struct {
-		Servers []downServer `json:"servers"`
+		Servers []serverState `json:"servers"`
 	}
 	if !ok || mcp.Unmarshal(envelope.Data, &all) != nil {
 		return nil
 	}
-	return slices.DeleteFunc(all.Servers,
-		func(s downServer) bool { return downStates[s.State] == "" })
+	return all.Servers
 }
 
-func (s downServer) text() string {
+// isDown reports whether the server may lack items because of its state.
+func (s *serverState) isDown() bool { return downStates[s.State] != "" }
+
+// text describes the state of a server that is down.
+func (s *serverState) text() string {
 	text := fmt.Sprintf("server %q %s", printable.Line(s.ID), downStates[s.State])
 	if s.Error != "" {
 		text += ": " + printable.Line(strings.TrimPrefix(s.Error, fmt.Sprintf("server %q: ", s.ID)))
@@ -103,4 +104,17 @@ func (s downServer) text() string {
 		text += fmt.Sprintf("; it restarts in %d s", s.RetryIn)
 	}
 	return text
+}
+
+// whyWithheld returns why the tool or prompt of this name is withheld, and the remedy, or "" if it
+// is not.
+func (s *serverState) whyWithheld(name string) string {
+	for _, w := range s.Withheld {
+		if (w.Kind == mcp.KindTool || w.Kind == mcp.KindPrompt) &&
+			(name == w.Name || name == host.PublicName(s.ID, w.Name, math.MaxInt)) {
+			return printable.Line(`server "` + s.ID + `" has it, and it is withheld: ` +
+				w.Why + "; " + w.Remedy)
+		}
+	}
+	return ""
 }

@@ -2,6 +2,7 @@
 package glob
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -97,7 +98,7 @@ func globExpr(p string) (string, error) {
 		i++
 	}
 	if braces > 0 {
-		return "", fmt.Errorf("{ without }")
+		return "", errors.New("{ without }")
 	}
 	b.WriteString(`\z`)
 	return b.String(), nil
@@ -136,10 +137,10 @@ func globSet(p string) (n int, expr string, err error) {
 			b.WriteByte(']')
 			return i + 1, b.String(), nil
 		case c == '/':
-			return 0, "", fmt.Errorf("a set cannot hold /")
+			return 0, "", errors.New("a set cannot hold /")
 		case c == '\\':
 			if i++; i == len(p) {
-				return 0, "", fmt.Errorf("[ without ]")
+				return 0, "", errors.New("[ without ]")
 			}
 			b.WriteString(regexp.QuoteMeta(p[i : i+1]))
 		case c == '-':
@@ -151,7 +152,7 @@ func globSet(p string) (n int, expr string, err error) {
 			b.WriteByte(c)
 		}
 	}
-	return 0, "", fmt.Errorf("[ without ]")
+	return 0, "", errors.New("[ without ]")
 }
 
 // Compile compiles the patterns of an input. match is nil for an empty pattern.
