@@ -7,11 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -19,12 +17,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/auth"
 	"github.com/stdwire/stdwire/internal/atomicfile"
-	"github.com/stdwire/stdwire/internal/httpurl"
-	"github.com/stdwire/stdwire/internal/jsonexact"
-	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/internal/store"
-	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // Limits of a store.
@@ -43,45 +36,6 @@ const (
 	followInterval = 250 * time.Millisecond
 )
 
-// A Key says whose login it is: of a principal of the gateway, by one of his OAuth clients ("" if
-// its name is not known), at a server.
-type Key struct{ User, Client, Server string }
-
-// A Login is what is known of a login without the key that seals it. It has no secrets.
-type Login struct {
-	User      string    `json:"user"`
-	Client    string    `json:"client,omitempty"`
-	Server    string    `json:"server"`
-	URL       string    `json:"url"` // of the server, without user, query and fragment
-	Resource  string    `json:"resource"`
-	Issuer    string    `json:"issuer"`
-	Scopes    []string  `json:"scopes,omitempty"`
-	Renewable bool      `json:"renewable,omitempty"` // has a refresh token
-	Begun     time.Time `json:"begun,omitzero"`      // when the user has logged in
-	Saved     time.Time `json:"saved"`               // when it was renewed, or began
-	Expires   time.Time `json:"expires,omitzero"`    // of the access token; zero: unknown
-	Until     time.Time `json:"until"`               // when it is forgotten
-}
-
-// Key returns the key of a login.
-func (l *Login) Key() Key { return Key{l.User, l.Client, l.Server} }
-
-// IsValid reports whether a login can still be used, as far as is known here.
-func (l *Login) IsValid(now time.Time) bool {
-	return now.Before(l.Until) && (l.Renewable || l.Expires.IsZero() || now.Before(l.Expires))
-}
-
-// State says in a word whether a login is valid, renewable without its user, or expired.
-func (l *Login) State(now time.Time) string {
-	switch {
-	case !l.IsValid(now):
-		return "expired"
-	case !l.Expires.IsZero() && !now.Before(l.Expires):
-		return "renewable"
-	}
-	return "valid"
-}
-
 // A row is a login with its tokens, sealed.
 type row struct {
 	Login
@@ -92,11 +46,6 @@ type row struct {
 }
 
 func (r *row) span() span { return span{r.Begun, r.Until} }
-
-type file struct {
-	Logins []*row                     `json:"logins"`
-	Others map[string]json.RawMessage `json:"-" unknown:"keep"`
-}
 
 // A Store keeps the logins of users: in memory, in a file, which several processes may use, or in a
 // store that gateways share. It is safe for concurrent use.
@@ -165,74 +114,6 @@ func newStore(path string) *Store {
 	return s
 }
 
-// load reads the file if it may have changed. s.mu is held.
-func (s *Store) load() error {
-	if s.path == "" {
-		return nil
-	}
-	info, err := os.Stat(s.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		s.rows, s.info = map[Key]*row{}, nil
-		return nil
-	case err != nil:
-		return err
-	case atomicfile.Unchanged(s.info, s.read, info):
-		return nil
-	}
-	began := time.Now()
-	content, err := userfile.ReadSecret(s.path, maxFile)
-	if err != nil {
-		return err
-	}
-	rows, err := parse(content)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.path, err)
-	}
-	s.rows, s.info, s.read = rows, info, began
-	return nil
-}
-
-func parse(content []byte) (map[Key]*row, error) {
-	var f file
-	if err := jsonexact.Unmarshal(jsonscan.TrimBOM(content), &f); err != nil {
-		return nil, errors.New("it is not a file of logins") // the cause could quote it
-	}
-	if len(f.Logins) > maxRows {
-		return nil, fmt.Errorf("it has more than %d logins", maxRows)
-	}
-	if err := refuseOthers(f.Others, "logins"); err != nil {
-		return nil, err
-	}
-	rows := make(map[Key]*row, len(f.Logins))
-	for _, r := range f.Logins {
-		if r == nil || r.User == "" || r.Server == "" {
-			return nil, errors.New("a login has no user or no server")
-		}
-		if err := refuseOthers(r.Others, "user", "client", "server", "url", "resource", "issuer",
-			"scopes", "renewable", "begun", "saved", "expires", "until", "key", "sealed"); err != nil {
-			return nil, err
-		}
-		k := r.Login.Key()
-		if rows[k] != nil {
-			return nil, fmt.Errorf("it has two logins of %.100q at %.100q", r.User, r.Server)
-		}
-		rows[k] = r
-	}
-	return rows, nil
-}
-
-func refuseOthers(others map[string]json.RawMessage, known ...string) error {
-	for _, name := range slices.Sorted(maps.Keys(others)) {
-		err := fmt.Errorf("the unknown member %.100q", name)
-		if hint := near.DidYouMean(name, known); hint != "" {
-			err = fmt.Errorf("%w: %s", err, hint)
-		}
-		return err
-	}
-	return nil
-}
-
 // change replaces the logins, or those of the user at least, by what edit makes of them. Other
 // processes and calls wait. Follow does not report what becomes of k. changed reports that the
 // logins were replaced, also with an error, after which others may not know it.
@@ -287,15 +168,6 @@ func (s *Store) note(k Key, before, now *row) {
 	default:
 		s.known[k] = now.span()
 	}
-}
-
-// encode returns the content of a file of logins.
-func encode(rows map[Key]*row) ([]byte, error) {
-	f := file{Logins: []*row{}}
-	for _, k := range slices.SortedFunc(maps.Keys(rows), compareKeys) {
-		f.Logins = append(f.Logins, rows[k])
-	}
-	return jsonexact.Marshal(&f)
 }
 
 func compareKeys(a, b Key) int {
@@ -559,89 +431,4 @@ func (s *Store) compare(k Key, r *row, now time.Time, gone map[Key]bool) {
 		delete(s.known, k)
 		gone[k] = !expired
 	}
-}
-
-// lock prevents others, including other processes, from renewing or revoking a login. Those in a
-// file share a few locks, which are files.
-func (s *Store) lock(ctx context.Context, k Key) (unlock func(), err error) {
-	name := fmt.Sprintf("%q %q %q", k.User, k.Client, k.Server)
-	if s.path != "" {
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(name))
-		name = fmt.Sprintf("%s.%d.lock", s.path, h.Sum32()%fileLocks)
-	}
-	leave, err := s.lockHere(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	release := func() {}
-	switch {
-	case s.shared != nil:
-		release, err = s.shared.lock(ctx, k)
-	case s.path != "":
-		release, err = atomicfile.Lock(ctx, name)
-	}
-	if err != nil {
-		leave()
-		return nil, err
-	}
-	return func() {
-		release()
-		leave()
-	}, nil
-}
-
-// A localLock is held by whoever has sent to it.
-type localLock struct {
-	held  chan struct{}
-	users int // who hold it or wait for it; Store.mu guards it
-}
-
-// lockHere is lock in this process.
-func (s *Store) lockHere(ctx context.Context, name string) (unlock func(), err error) {
-	s.mu.Lock()
-	l := s.locks[name]
-	if l == nil {
-		l = &localLock{held: make(chan struct{}, 1)}
-		s.locks[name] = l
-	}
-	l.users++
-	s.mu.Unlock()
-	leave := func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if l.users--; l.users == 0 {
-			delete(s.locks, name)
-		}
-	}
-	select {
-	case l.held <- struct{}{}:
-		return func() {
-			<-l.held
-			leave()
-		}, nil
-	case <-ctx.Done():
-		leave()
-		return nil, context.Cause(ctx)
-	}
-}
-
-// newLogin returns what is known of credentials.
-func newLogin(k Key, c *auth.Credentials) Login {
-	l := Login{User: k.User, Client: k.Client, Server: k.Server,
-		URL: httpurl.PublicText(c.Endpoint), Resource: httpurl.PublicText(c.Resource),
-		Issuer: httpurl.PublicText(c.Issuer), Scopes: c.Scopes, Renewable: c.RefreshToken != "",
-		Saved: c.Saved.UTC(), Expires: c.Expires.UTC()}
-	if c.Granted != "" {
-		l.Scopes = strings.Fields(c.Granted)
-	}
-	switch {
-	case l.Renewable:
-		l.Until = l.Saved.Add(keepFor)
-	case !l.Expires.IsZero():
-		l.Until = l.Expires
-	default:
-		l.Until = l.Saved.Add(keepUnknown)
-	}
-	return l
 }
