@@ -33,15 +33,15 @@ func TestAboutInvalidConfiguration(t *testing.T) {
 	st.fileChanged()
 	assert.Equal(t, len(st.About().Invalid), 0, "%v", st.About().Invalid)
 	const again = "stdwire: the configuration is valid again\n"
-	assert.Assert(t, strings.HasSuffix(st.stderr.take(), again))
+	assert.Assert(t, strings.HasSuffix(st.stderr.Take(), again))
 	st.fileChanged()
-	assert.Equal(t, st.stderr.take(), "")
+	assert.Equal(t, st.stderr.Take(), "")
 	st.write([]byte(`{"mcpServers": {`))
 	st.fileChanged()
-	assert.Assert(t, cmp.Contains(st.stderr.take(), "cannot be used"))
+	assert.Assert(t, cmp.Contains(st.stderr.Take(), "cannot be used"))
 	st.write(configText(t, obj{"a": good()}))
 	st.fileChanged()
-	assert.Equal(t, st.stderr.take(), again)
+	assert.Equal(t, st.stderr.Take(), again)
 }
 
 // The hint for a tool of a server that is down says why it is.

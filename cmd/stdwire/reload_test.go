@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -28,6 +27,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/lockedbuffer"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -37,28 +37,9 @@ type stand struct {
 	*serve.Reloader
 	t       *testing.T
 	path    string // of the configuration
-	stderr  *lockedBuffer
+	stderr  *lockedbuffer.Buffer
 	c       *client.Client
 	changes chan []string // the names of the tools, whenever they have changed
-}
-
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-// take returns what was written since the last call.
-func (b *lockedBuffer) take() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	defer b.text.Reset()
-	return b.text.String()
 }
 
 // good returns the definition of a server without faults.
@@ -83,7 +64,7 @@ func configText(t *testing.T, servers map[string]any) []byte {
 
 func newStand(t *testing.T, m *serve.GatewayConfig, path string) *stand {
 	t.Helper()
-	st := &stand{t: t, path: path, stderr: new(lockedBuffer), changes: make(chan []string, 1000)}
+	st := &stand{t: t, path: path, stderr: new(lockedbuffer.Buffer), changes: make(chan []string, 1000)}
 	std := termtest.Capture(false).Streams
 	std.Err = &term.Console{W: st.stderr}
 	log := slog.New(slog.DiscardHandler)
@@ -131,7 +112,7 @@ func (st *stand) configure(servers map[string]any, want string, told string) {
 	if told != "" {
 		told = "stdwire: the configuration has changed: " + told + "\n"
 	}
-	assert.Equal(st.t, st.stderr.take(), told)
+	assert.Equal(st.t, st.stderr.Take(), told)
 }
 
 // expectServers checks the servers of the listed tools.
@@ -235,7 +216,7 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 		for range 3 {
 			st.reload()
 		}
-		told := st.stderr.take()
+		told := st.stderr.Take()
 		assert.Equal(t, strings.Count(told, "\n"), 1, told)
 		assert.Assert(t,
 			cmp.Contains(told,
@@ -245,7 +226,7 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 	}
 	assert.NilError(t, os.Remove(path))
 	st.reload()
-	assert.Assert(t, cmp.Contains(st.stderr.take(), path+": "+syscall.ENOENT.Error()))
+	assert.Assert(t, cmp.Contains(st.stderr.Take(), path+": "+syscall.ENOENT.Error()))
 	m.Profile = ""
 	// A server with an error stays unchanged; the others are updated.
 	st.write(configText(t, obj{"a": obj{"command": 7}, "b": good(), "c": good(), "d": obj{}}))
@@ -253,14 +234,14 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 		st.reload()
 	}
 	st.expectServers("a b c")
-	told := st.stderr.take()
+	told := st.stderr.Take()
 	assert.Equal(t, strings.Count(told, path+":1:"), 2, told)
 	assert.Assert(t, cmp.Contains(told, "the configuration has changed: new c\n"))
 	assert.Equal(t, st.pid("a"), a)
 	st.write(configText(t, obj{"a": good(), "b": good()}))
 	st.reload()
 	st.expectServers("a b")
-	assert.Equal(t, st.stderr.take(), "stdwire: the configuration is valid again\n"+
+	assert.Equal(t, st.stderr.Take(), "stdwire: the configuration is valid again\n"+
 		"stdwire: the configuration has changed: gone c\n")
 	assert.Equal(t, st.pid("a"), a)
 }
@@ -294,19 +275,19 @@ func TestReloadOfRates(t *testing.T) {
 	write(`[{"name": "r", "rate": "1/h", "burst": 5}]`)
 	st.fileChanged()
 	assert.Equal(t, calls(), 0)
-	assert.Assert(t, cmp.Contains(st.stderr.take(), ": the rates have changed, and wait: "))
+	assert.Assert(t, cmp.Contains(st.stderr.Take(), ": the rates have changed, and wait: "))
 	assert.Equal(t, len(st.About().Waiting), 1)
 	st.reload()
 	assert.Equal(t, calls(), 3)
 	assert.DeepEqual(t, st.About().Rates, []ops.RateUse{{Rate: "r", Limit: "1/h", Refused: 3}})
 	write(`[{"name": "r", "days": 7}]`)
 	st.reload() // it cannot be used
-	assert.Assert(t, cmp.Contains(st.stderr.take(), `rates[0] has no "days"; did you mean day?`))
+	assert.Assert(t, cmp.Contains(st.stderr.Take(), `rates[0] has no "days"; did you mean day?`))
 	assert.Equal(t, calls(), 0)
 	st.write(configText(t, obj{"a": good()}))
 	st.fileChanged()
 	assert.Equal(t, calls(), 0)
-	assert.Assert(t, cmp.Contains(st.stderr.take(), path+":1:"))
+	assert.Assert(t, cmp.Contains(st.stderr.Take(), path+":1:"))
 	st.reload()
 	assert.Equal(t, calls(), 10)
 	assert.Equal(t, len(st.About().Waiting)+len(st.About().Rates), 0)
@@ -325,7 +306,7 @@ func TestReloadOfFirstRates(t *testing.T) {
 	for range 2 {
 		st.reload()
 	}
-	assert.Equal(t, st.stderr.take(),
+	assert.Equal(t, st.stderr.Take(),
 		"warning: the configuration has rates now; the next start uses them\n")
 }
 
@@ -375,7 +356,7 @@ func TestManyReloads(t *testing.T) {
 		st.write(configText(t, servers))
 		st.reload()
 	}
-	assert.Equal(t, strings.Count(st.stderr.take(), "the configuration has changed: "), 100)
+	assert.Equal(t, strings.Count(st.stderr.Take(), "the configuration has changed: "), 100)
 	st.configure(obj{"a": good(), "z": good()}, "a z", "new z")
 	assert.Equal(t, st.pid("a"), a)
 	assert.DeepEqual(t, st.Gateway.Manager().IDs(), []string{"a", "z"})
@@ -402,7 +383,7 @@ func TestReloadOfWhatIsNotTrusted(t *testing.T) {
 	}
 	st.fileChanged()
 	st.expectServers("b")
-	told := st.stderr.take()
+	told := st.stderr.Take()
 	assert.Equal(t, strings.Count(told,
 		`server "a" has changed since it was trusted, so it is not offered: see stdwire trust`), 1, told)
 	assert.Equal(t, st.About().Waiting[0].Why, gatewaytext.WaitsForTrust)
@@ -418,10 +399,10 @@ func TestReloadOfWhatIsNotTrusted(t *testing.T) {
 	st.reload()
 	st.expectServers("a")
 	assert.NilError(t, os.Remove(path)) // no file has to exist
-	st.stderr.take()
+	st.stderr.Take()
 	st.reload()
 	st.expectServers("")
-	assert.Equal(t, st.stderr.take(), "stdwire: the configuration has changed: gone a\n")
+	assert.Equal(t, st.stderr.Take(), "stdwire: the configuration has changed: gone a\n")
 }
 
 // Rules mean the gateway's own tools by the id stdwire, so that no server is offered with it.
@@ -435,6 +416,6 @@ func TestServerNamedStdwire(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Check(t, !strings.HasPrefix(tool.Name, "stdwire__"), tool.Name)
 	}
-	assert.Check(t, cmp.Contains(st.stderr.take(),
+	assert.Check(t, cmp.Contains(st.stderr.Take(),
 		"rules mean the gateway's own tools by this id; give the server another one"))
 }

@@ -39,7 +39,7 @@ func TestReloadOfPolicy(t *testing.T) {
 
 	st.write(policy(echo + "," + no))
 	st.fileChanged()
-	assert.Equal(t, st.stderr.take(), "stdwire: the configuration has changed: other rules\n")
+	assert.Equal(t, st.stderr.Take(), "stdwire: the configuration has changed: other rules\n")
 	assert.Check(t, permits("yes") && !permits("no"))
 	waits(false)
 
@@ -49,7 +49,7 @@ func TestReloadOfPolicy(t *testing.T) {
 		waits(true)
 		assert.Check(t, permits("yes") && !permits("no"))
 	}
-	told := st.stderr.take()
+	told := st.stderr.Take()
 	assert.Check(t, cmp.Regexp(`^warning: .*mcp\.json:1:.*: the rules have changed, and what they `+
 		"permit beyond the former ones waits: .* accepts it\n"+
 		"stdwire: the configuration has changed: other rules\n$", told))
@@ -66,7 +66,7 @@ func TestReloadOfPolicy(t *testing.T) {
 	st.write(text) // without rules the last ones stay
 	st.fileChanged()
 	waits(false)
-	assert.Check(t, cmp.Contains(st.stderr.take(), "has no policy any more"))
+	assert.Check(t, cmp.Contains(st.stderr.Take(), "has no policy any more"))
 	st.write(policy(no))
 	st.fileChanged()
 	assert.Check(t, !permits("yes"))

@@ -49,7 +49,7 @@ func TestReloadOnlyRemoves(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Assert(t, tool.Name != "a__die", "it is still denied")
 	}
-	told := st.stderr.take()
+	told := st.stderr.Take()
 	assert.Equal(t, strings.Count(told,
 		`server "e" is new, and waits: stdwire trust e or stdwire restart e accepts it, `+
 			command.AcceptsAllChanges+` all waiting changes`), 1, "once: %s", told)

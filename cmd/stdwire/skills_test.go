@@ -14,6 +14,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
+	"github.com/stdwire/stdwire/internal/lockedbuffer"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -157,7 +158,7 @@ func TestServeSkillsReloads(t *testing.T) {
 	dir := skillDir(t)
 	words := skillServer(t, dir)
 	changed := make(chan struct{}, 10)
-	var stderr lockedBuffer
+	var stderr lockedbuffer.Buffer
 	o := client.Options{OnListChanged: func(kind mcp.Kind) {
 		if kind == mcp.KindResource {
 			changed <- struct{}{}
@@ -183,7 +184,7 @@ func TestServeSkillsReloads(t *testing.T) {
 	text, err := c.ReadSkillFile(t.Context(), entry, "skill://pdf/references/FORMS.md")
 	assert.NilError(t, err)
 	assert.Equal(t, string(text), "Forms have many fields.\n")
-	assert.Assert(t, cmp.Contains(stderr.take(), "bad/SKILL.md:1:1: it has no front matter"))
+	assert.Assert(t, cmp.Contains(stderr.Take(), "bad/SKILL.md:1:1: it has no front matter"))
 
 	for want, args := range map[string][]string{
 		"--skills: ": {"serve", "--skills", filepath.Join(dir, "none")},

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -18,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/api"
 	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/lockedbuffer"
 )
 
 type noteQuery struct {
@@ -100,33 +99,15 @@ func notes(t testing.TB) *dispatch.Catalog {
 	return c
 }
 
-// A logBuffer may be written by several goroutines.
-type logBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // A surface is a catalog with its handler, and what both log.
 type surface struct {
 	http.Handler
 	catalog *dispatch.Catalog
-	log     *logBuffer
+	log     *lockedbuffer.Buffer
 }
 
 func newSurface(c *dispatch.Catalog, o api.Options) *surface {
-	s := &surface{catalog: c, log: &logBuffer{}}
+	s := &surface{catalog: c, log: new(lockedbuffer.Buffer)}
 	o.Logger = slog.New(slog.NewTextHandler(s.log, nil))
 	s.Handler = o.New(dispatch.NewDispatcher(c, dispatch.Options{Logger: o.Logger}))
 	return s

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -13,28 +11,16 @@ import (
 	"github.com/stdwire/stdwire/internal/growth"
 )
 
-// several is n texts with commas between them; a * in them is their number.
-func several(n int, format string) string {
-	var b strings.Builder
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strings.ReplaceAll(format, "*", fmt.Sprint(i)))
-	}
-	return b.String()
-}
-
 // The flags that are made of a schema are found in time linear in its size.
 func TestFlagsAreLinear(t *testing.T) {
 	for name, schema := range map[string]func(n int) string{
 		"properties": func(n int) string {
-			return `"properties":{` + several(n, `"p*":{"type":"string"}`) + `},"required":[` +
-				several(n, `"p*"`) + `]`
+			return `"properties":{` + growth.List(n, `"p*":{"type":"string"}`) + `},"required":[` +
+				growth.List(n, `"p*"`) + `]`
 		},
 		"references": func(n int) string {
-			return `"$defs":{` + several(n, `"d*":{"properties":{"p*":{"type":"string"}}}`) +
-				`},"allOf":[` + several(n, `{"$ref":"#/$defs/d*"}`) + `]`
+			return `"$defs":{` + growth.List(n, `"d*":{"properties":{"p*":{"type":"string"}}}`) +
+				`},"allOf":[` + growth.List(n, `{"$ref":"#/$defs/d*"}`) + `]`
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

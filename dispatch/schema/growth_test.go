@@ -6,22 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stdwire/stdwire/internal/growth"
 	"gotest.tools/v3/assert"
-)
 
-// numberedList returns n copies of format with commas between them. In each, # is replaced by the
-// number of the copy.
-func numberedList(n int, format string) string {
-	var b strings.Builder
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strings.ReplaceAll(format, "#", fmt.Sprint(i)))
-	}
-	return b.String()
-}
+	"github.com/stdwire/stdwire/internal/growth"
+)
 
 func repeatList(n int, text string) string {
 	return strings.TrimSuffix(strings.Repeat(text+",", n), ",")
@@ -35,26 +23,26 @@ func TestCompileIsLinear(t *testing.T) {
 		schema func(n int) string
 	}{
 		{"references into $defs", 2000, func(n int) string {
-			return `{"$defs":{` + numberedList(n, `"d#":{"type":"string"}`) + `},"allOf":[` +
-				numberedList(n, `{"$ref":"*/$defs/d#"}`) + `]}`
+			return `{"$defs":{` + growth.List(n, `"d*":{"type":"string"}`) + `},"allOf":[` +
+				growth.List(n, `{"$ref":"#/$defs/d*"}`) + `]}`
 		}},
 		{"references to elements", 2000, func(n int) string {
 			return `{"$defs":{"a":{"anyOf":[` + repeatList(n, `{"type":"string"}`) + `]}},"allOf":[` +
-				numberedList(n, `{"$ref":"*/$defs/a/anyOf/#"}`) + `]}`
+				growth.List(n, `{"$ref":"#/$defs/a/anyOf/*"}`) + `]}`
 		}},
 		{"references past a long base", 500, func(n int) string {
 			return `{"$id":"http://x/` + strings.Repeat("y", 40*n) +
 				`/","$defs":{"a":{"$id":"a"}},"allOf":[` + repeatList(n, `{"$ref":"a"}`) + `]}`
 		}},
 		{"dynamic references that lead to more of them", 250, func(n int) string {
-			return `{"$dynamicRef":"*a0","$defs":{` +
-				numberedList(n, `"d#":{"$id":"r#","$dynamicAnchor":"a#","x":{"$dynamicAnchor":"b#"}}`) +
+			return `{"$dynamicRef":"#a0","$defs":{` +
+				growth.List(n, `"d*":{"$id":"r*","$dynamicAnchor":"a*","x":{"$dynamicAnchor":"b*"}}`) +
 				`,` +
-				numberedList(n, `"e#":{"$dynamicAnchor":"a#","items":{"$dynamicRef":"r#*a#"}}`) +
-				`},"items":{"anyOf":[` + numberedList(n, `{"$dynamicRef":"*a#"}`) + `]}}`
+				growth.List(n, `"e*":{"$dynamicAnchor":"a*","items":{"$dynamicRef":"r*#a*"}}`) +
+				`},"items":{"anyOf":[` + growth.List(n, `{"$dynamicRef":"#a*"}`) + `]}}`
 		}},
 		{"named groups", 5000, func(n int) string {
-			return `{"pattern":"` + strings.ReplaceAll(numberedList(n, "(?<g#>)"), ",", "") + `"}`
+			return `{"pattern":"` + strings.ReplaceAll(growth.List(n, "(?<g*>)"), ",", "") + `"}`
 		}},
 		{"defaults in one another", 100, func(n int) string {
 			s := `{"type":"string"}`
@@ -67,7 +55,7 @@ func TestCompileIsLinear(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			growth.Linear(t, tc.n, func(n int) func() {
-				text := []byte(strings.ReplaceAll(tc.schema(n), "*", "#"))
+				text := []byte(tc.schema(n))
 				return func() {
 					if _, err := Compile(text); err != nil && !errors.Is(err, ErrLimit) {
 						t.Fatalf("%.200s: %v", text, err)
@@ -87,29 +75,29 @@ func TestValidateIsLinear(t *testing.T) {
 		schema, document func(n int) string
 	}{
 		{"required", 2000,
-			func(n int) string { return `{"items":{"required":[` + numberedList(n, `"p#"`) + `]}}` },
+			func(n int) string { return `{"items":{"required":[` + growth.List(n, `"p*"`) + `]}}` },
 			func(n int) string { return `[` + repeatList(10*n, `{}`) + `]` }},
 		{"dependentRequired", 2000,
 			func(n int) string {
-				return `{"items":{"dependentRequired":{` + numberedList(n, `"p#":["q"]`) + `}}}`
+				return `{"items":{"dependentRequired":{` + growth.List(n, `"p*":["q"]`) + `}}}`
 			},
 			func(n int) string { return `[` + repeatList(10*n, `{}`) + `]` }},
 		{"many properties", 10000,
 			func(n int) string {
-				return `{"items":{"properties":{` + numberedList(n, `"p#":{"type":"string"}`) + `}}}`
+				return `{"items":{"properties":{` + growth.List(n, `"p*":{"type":"string"}`) + `}}}`
 			},
 			func(n int) string { return `[` + repeatList(10*n, `{}`) + `]` }},
 		{"unknown properties", 1000,
 			func(n int) string {
-				return `{"properties":{` + numberedList(n, `"p#":{"type":"string"}`) +
+				return `{"properties":{` + growth.List(n, `"p*":{"type":"string"}`) +
 					`},"additionalProperties":false}`
 			},
-			func(n int) string { return `{` + numberedList(4*n, `"q#":1`) + `}` }},
+			func(n int) string { return `{` + growth.List(4*n, `"q*":1`) + `}` }},
 		{"enum of strings", 2000,
-			func(n int) string { return `{"items":{"enum":[` + numberedList(n, `"e#"`) + `]}}` },
-			func(n int) string { return `[` + numberedList(4*n, `"f#"`) + `]` }},
+			func(n int) string { return `{"items":{"enum":[` + growth.List(n, `"e*"`) + `]}}` },
+			func(n int) string { return `[` + growth.List(4*n, `"f*"`) + `]` }},
 		{"length", 2000,
-			func(n int) string { return `{"anyOf":[` + numberedList(n, `{"maxLength":#}`) + `]}` },
+			func(n int) string { return `{"anyOf":[` + growth.List(n, `{"maxLength":*}`) + `]}` },
 			func(n int) string { return `"` + strings.Repeat("é", 20*n) + `"` }},
 		{"digits", 1000,
 			func(n int) string {
@@ -126,16 +114,16 @@ func TestValidateIsLinear(t *testing.T) {
 			func(n int) string {
 				return `{"allOf":[` + repeatList(n, `{"unevaluatedProperties":true}`) + `]}`
 			},
-			func(n int) string { return `{` + numberedList(20*n, `"p#":1`) + `}` }},
+			func(n int) string { return `{` + growth.List(20*n, `"p*":1`) + `}` }},
 		{"multiples of large numbers", 40000,
 			func(n int) string { return `{"multipleOf":` + strings.Repeat("7", n) + `}` },
 			func(n int) string { return strings.Repeat("7", n) }},
 		{"patterns and properties", 500,
 			func(n int) string {
-				return `{"patternProperties":{` + numberedList(n, `"x#":{"type":"string"}`) +
-					`},"properties":{` + numberedList(n, `"p#":{"type":"string"}`) + `}}`
+				return `{"patternProperties":{` + growth.List(n, `"x*":{"type":"string"}`) +
+					`},"properties":{` + growth.List(n, `"p*":{"type":"string"}`) + `}}`
 			},
-			func(n int) string { return `{` + numberedList(20*n, `"p#":"x"`) + `}` }},
+			func(n int) string { return `{` + growth.List(20*n, `"p*":"x"`) + `}` }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			growth.Linear(t, tc.n, func(n int) func() {
@@ -159,13 +147,13 @@ func TestFillDefaultsIsLinear(t *testing.T) {
 	}{
 		{"many properties", 2000,
 			func(n int) string {
-				return `{"items":{"properties":{` + numberedList(n, `"p#":{"type":"string"}`) +
+				return `{"items":{"properties":{` + growth.List(n, `"p*":{"type":"string"}`) +
 					`,"d":{"default":1}}}}`
 			},
 			func(n int) string { return `[` + repeatList(10*n, `{}`) + `]` }},
 		{"many defaults", 5000,
 			func(n int) string {
-				return `{"properties":{` + numberedList(n, `"p#":{"default":#}`) + `}}`
+				return `{"properties":{` + growth.List(n, `"p*":{"default":*}`) + `}}`
 			},
 			func(int) string { return `{}` }},
 		{"allOf within allOf", 50,

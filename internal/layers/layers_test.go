@@ -46,7 +46,9 @@ var layers = []struct {
 	{"internal/redis", []string{"internal/near", "internal/quota"}},
 	{"internal/redis/redistest", []string{"internal/redis"}},
 	{"internal/store", []string{"internal/rate", "internal/redis"}},
-	{"internal/store/storetest", []string{"internal/rate", "internal/redis", "internal/store"}},
+	{"internal/store/storetest", []string{
+		"internal/rate", "internal/redis", "internal/redis/redistest", "internal/store",
+	}},
 	{"internal/atomicfile", nil},
 	{"internal/userfile", []string{"internal/atomicfile", "internal/jsonscan"}},
 	{"internal/shellwords", nil},
@@ -667,7 +669,8 @@ var mayLinkHTTP = []string{"internal/httpdeadline", "internal/httphost", "intern
 	"client/mcptest", "cmd/stdwire"}
 
 // unshipped lists the packages that are not shipped. They may import any package of this module.
-var unshipped = []string{"internal/conformance", "internal/examples", "internal/growth", "internal/layers"}
+var unshipped = []string{"internal/conformance", "internal/examples", "internal/growth",
+	"internal/layers", "internal/lockedbuffer"}
 
 // withoutNet are packages that link neither net nor, through it, the C library: a program that
 // speaks on standard input and output starts faster and is smaller.

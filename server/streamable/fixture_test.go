@@ -2,7 +2,6 @@ package streamable_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -347,22 +345,4 @@ func (w *fixture) offer(name string, call func(context.Context) (*mcp.CallToolRe
 	if err != nil {
 		panic(err)
 	}
-}
-
-// A log is what was logged, safe for concurrent use.
-type lockedLog struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Buffer.Write(p)
-}
-
-func (l *lockedLog) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.String()
 }

@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/lockedbuffer"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
@@ -55,7 +56,7 @@ func TestG2M5PanicsAreAnswered(t *testing.T) {
 // A handler that panics is answered as one that fails, and leaves a trace in the log only. One that
 // ends its goroutine affects no other request.
 func TestHandlersThatPanicOrExit(t *testing.T) {
-	var log lockedLog
+	var log lockedbuffer.Buffer
 	s := startWorld(t, streamable.Options{},
 		server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	s.offer("explode", func(context.Context) (*mcp.CallToolResult, error) { panic("secret ashes") })
@@ -67,8 +68,8 @@ func TestHandlersThatPanicOrExit(t *testing.T) {
 	s.tool("explode", `{}`, "").wants(200, failed)
 	c := s.connect("2025-06-18", "")
 	c.call("1", "explode", "", "").wants(200, failed)
-	assert.Equal(t, strings.Count(log.text(), "a handler panicked"), 2)
-	assert.Assert(t, strings.Contains(log.text(), "secret ashes"))
+	assert.Equal(t, strings.Count(log.String(), "a handler panicked"), 2)
+	assert.Assert(t, strings.Contains(log.String(), "secret ashes"))
 	c.call("1", "exit", "", "").isStream().ends()
 	assert.Equal(t, c.call("1", "echo", "x", "").StatusCode, 200) // the id is free again
 	req, err := http.NewRequest("POST", s.url, strings.NewReader(toolCall("exit", "")))

@@ -19,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/internal/lockedbuffer"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -193,7 +194,7 @@ func (w *fixture) twoClients(t *testing.T, first, second mcp.Era, perSession boo
 	if perSession {
 		s.Sharing = host.PerSession
 	}
-	var log lockedBuffer
+	var log lockedbuffer.Buffer
 	w.gateway.Close()
 	w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.downstream)
 	assert.NilError(w.t, w.gateway.Add(s))

@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/lockedbuffer"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -73,7 +74,7 @@ func (w *fixture) overridden(got *[]string) gateway.Upstream {
 func TestOverrides(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		var got []string
-		var log lockedBuffer
+		var log lockedbuffer.Buffer
 		d := &auditWriter{room: -1}
 		s := w.overridden(&got)
 		w.gateway.Close()

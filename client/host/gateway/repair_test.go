@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -18,6 +17,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/internal/lockedbuffer"
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -84,7 +84,7 @@ func TestInvalidDefinitions(t *testing.T) {
 	}
 	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.gateway.Close()
-		var log lockedBuffer
+		var log lockedbuffer.Buffer
 		pins, err := pin.Open(filepath.Join(t.TempDir(), "mcp.pins"))
 		assert.NilError(t, err)
 		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
@@ -144,22 +144,4 @@ func pinServer(id, source string, c *client.Client) (pin.Server, error) {
 	var o client.Options
 	gateway.DeclareCapabilities(&o)
 	return pin.NewServer(id, source, c.ServerInfo().Name, o.Capabilities())
-}
-
-// A lockedBuffer is a buffer that can be written and read concurrently.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/internal/lockedbuffer"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -23,7 +24,7 @@ import (
 func TestChangesOfStateAreLogged(t *testing.T) {
 	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.gateway.Close()
-		var logged lockedBuffer
+		var logged lockedbuffer.Buffer
 		seen := 0
 		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))}.New(
 			w.downstream)

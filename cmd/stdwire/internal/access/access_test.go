@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
@@ -21,6 +20,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/lockedbuffer"
 	"github.com/stdwire/stdwire/internal/policy"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -40,24 +40,7 @@ type site struct {
 	up       *server.Server
 	identity atomic.Pointer[auth.Identity]
 	calls    atomic.Int64 // that have reached a tool
-	log      lockedBuffer
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.Write(p)
-}
-
-func (b *lockedBuffer) text() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.String()
+	log      lockedbuffer.Buffer
 }
 
 func newSite(t *testing.T, dryRun bool, table string) *site {
@@ -193,7 +176,7 @@ func TestAsk(t *testing.T) {
 		_, err = c.ReadResource(t.Context(), "x:open/1")
 		assert.NilError(t, err)
 	}
-	assert.Assert(t, strings.Contains(s.log.text(), "rule=rules:1"), s.log.text())
+	assert.Assert(t, strings.Contains(s.log.String(), "rule=rules:1"), s.log.String())
 }
 
 // Two gateways, one behind the other, ask their own questions, whose keys must not be the same.
@@ -352,7 +335,7 @@ func TestDryRun(t *testing.T) {
 	assert.Equal(t, toolNames(t, c), "own_list own_read up__drop up__read")
 	assert.Equal(t, s.call(c, "up__drop", `{}`), "ok")
 	assert.Equal(t, s.call(c, "up__read", `{}`), "ok")
-	log := s.log.text()
+	log := s.log.String()
 	for _, want := range []string{"would hide this", "would refuse this call",
 		`effect=ask rule=rules:1`, `effect=deny rule="the default"`} {
 		assert.Assert(t, strings.Contains(log, want), "%s: %s", want, log)

@@ -17,6 +17,7 @@ import (
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/internal/store"
+	"github.com/stdwire/stdwire/internal/store/storetest"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -81,10 +82,7 @@ func accepted(id, identity, name, definition string) Accepted {
 // gateway whose store was away.
 func TestDecisions(t *testing.T) {
 	server := redistest.Start(t)
-	c := server.Client()
-	redistest.Available(t, c)
-	onServer, err := store.NewRedis(c, "test:", []byte(strings.Repeat("s", 32)))
-	assert.NilError(t, err)
+	onServer := storetest.On(t, server)
 	for name, s := range map[string]store.Store{"memory": new(store.Memory), "redis": onServer} {
 		t.Run(name, func(t *testing.T) {
 			here, there := follow(t, s), follow(t, s)

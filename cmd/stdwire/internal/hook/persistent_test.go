@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,32 +17,15 @@ import (
 	"gotest.tools/v3/poll"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/lockedbuffer"
 	"github.com/stdwire/stdwire/internal/quota"
 )
-
-// A lockedBuffer is a buffer for several goroutines.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
 
 // A running is a persistent hook of this test program.
 type running struct {
 	*hook
 	process *persistent
-	log     lockedBuffer
+	log     lockedbuffer.Buffer
 	close   func() // ends the process; may be called again
 }
 
@@ -263,7 +245,7 @@ func TestPersistentSilent(t *testing.T) {
 
 // A program that cannot be started, or ends at once, refuses calls and is tried again.
 func TestPersistentCannotRun(t *testing.T) {
-	var log lockedBuffer
+	var log lockedbuffer.Buffer
 	h, p := newPersistent([]string{"no-such-program-anywhere"},
 		slog.New(slog.NewTextHandler(&log, nil)))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -22,21 +22,8 @@ import (
 	"github.com/stdwire/stdwire/internal/redis"
 	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/internal/store"
+	"github.com/stdwire/stdwire/internal/store/storetest"
 )
-
-// eachStore runs a test with a store in memory and with one on a server.
-func eachStore(t *testing.T, f func(t *testing.T, s store.Store)) {
-	t.Run("memory", func(t *testing.T) { f(t, new(store.Memory)) })
-	t.Run("redis", func(t *testing.T) { f(t, onServer(t, redistest.Start(t))) })
-}
-
-func onServer(t *testing.T, server *redistest.Server) store.Store {
-	c := server.Client()
-	redistest.Available(t, c)
-	s, err := store.NewRedis(c, "test:", secret)
-	assert.NilError(t, err)
-	return s
-}
 
 func shares(t *testing.T, s store.Store) *Store {
 	t.Helper()
@@ -47,7 +34,7 @@ func shares(t *testing.T, s store.Store) *Store {
 
 // What one gateway stores, the others have, and what one changes or deletes, the others notice.
 func TestShared(t *testing.T) {
-	eachStore(t, func(t *testing.T, s store.Store) {
+	storetest.Each(t, func(t *testing.T, s store.Store) {
 		here, there := shares(t, s), shares(t, s)
 		k := Key{"ada", "app", "up"}
 		gone := func(want map[Key]bool, begun ...Key) {
@@ -397,7 +384,7 @@ func (s *watched) Acquire(ctx context.Context, key string, data []byte, ttl time
 // Of gateways that renew a login at the same time, one does, and the others use what it got. Of
 // changes at the same time none is lost.
 func TestSharedRenewal(t *testing.T) {
-	eachStore(t, func(t *testing.T, s store.Store) {
+	storetest.Each(t, func(t *testing.T, s store.Store) {
 		k := Key{"ada", "", "up"}
 		const n = 6
 		var gateways [n]*Store
@@ -452,7 +439,7 @@ func TestSharedRenewal(t *testing.T) {
 // has none.
 func TestStoreOfLoginsDown(t *testing.T) {
 	server := redistest.Start(t)
-	s := shares(t, onServer(t, server))
+	s := shares(t, storetest.On(t, server))
 	l := New(s, discard)
 	defer l.Close()
 	l.SetBase("https://gw.example")

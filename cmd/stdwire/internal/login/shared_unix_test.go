@@ -10,13 +10,14 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/internal/redis/redistest"
+	"github.com/stdwire/stdwire/internal/store/storetest"
 )
 
 // A store that does not answer holds up one request, and the others only until that is known; when
 // it answers again, the logins are there.
 func TestStoppedStoreOfLogins(t *testing.T) {
 	server := redistest.Start(t)
-	s := shares(t, onServer(t, server))
+	s := shares(t, storetest.On(t, server))
 	k := Key{"ada", "", "up"}
 	assert.NilError(t, (&account{s: s, key: k, create: true}).Put(credentials("one")))
 	assert.NilError(t, syscall.Kill(server.Pid(), syscall.SIGSTOP))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,47 +15,45 @@ import (
 
 	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/internal/store"
+	"github.com/stdwire/stdwire/internal/store/storetest"
 )
 
 var discard = slog.New(slog.DiscardHandler)
 
 // A result of any size within the limit is read at another gateway as it is, by its principal only.
 func TestResults(t *testing.T) {
-	server := redistest.Start(t)
-	c := server.Client()
-	redistest.Available(t, c)
-	onServer, err := store.NewRedis(c, "test:", []byte(strings.Repeat("s", 32)))
-	assert.NilError(t, err)
-	for name, s := range map[string]store.Store{"memory": new(store.Memory), "redis": onServer} {
-		t.Run(name, func(t *testing.T) {
-			here, there := New(s, time.Hour, discard), New(s, time.Hour, discard)
-			for _, size := range []int{0, 1, chunkSize - 1, chunkSize, chunkSize + 1, 8 << 20} {
-				result := bytes.Repeat([]byte("0123456789abcde"), size/15+1)[:size]
-				id, about := fmt.Sprint("id ", size), []byte("about "+fmt.Sprint(size))
-				assert.NilError(t, here.Put(t.Context(), "ada", id, result, about))
-				got, gotAbout, err := there.Get(t.Context(), "ada", id)
-				assert.NilError(t, err)
-				assert.Assert(t, got != nil && bytes.Equal(got, result))
-				assert.Equal(t, string(gotAbout), string(about))
-				for _, other := range []string{"", "bob", "ada "} {
-					got, _, err := there.Get(t.Context(), other, id)
-					assert.NilError(t, err)
-					assert.Assert(t, got == nil)
-				}
-			}
-			err := here.Put(t.Context(), "ada", "more", make([]byte, maxResult+1), nil)
-			assert.ErrorIs(t, err, ErrTooLarge)
-			got, _, err := there.Get(t.Context(), "ada", "more")
+	storetest.Each(t, func(t *testing.T, s store.Store) {
+		here, there := New(s, time.Hour, discard), New(s, time.Hour, discard)
+		for _, size := range []int{0, 1, chunkSize - 1, chunkSize, chunkSize + 1, 8 << 20} {
+			result := bytes.Repeat([]byte("0123456789abcde"), size/15+1)[:size]
+			id, about := fmt.Sprint("id ", size), []byte("about "+fmt.Sprint(size))
+			assert.NilError(t, here.Put(t.Context(), "ada", id, result, about))
+			got, gotAbout, err := there.Get(t.Context(), "ada", id)
 			assert.NilError(t, err)
-			assert.Assert(t, got == nil)
-		})
-	}
-	// a store that fails is asked again after a time
-	s := New(onServer, time.Hour, discard)
+			assert.Assert(t, got != nil && bytes.Equal(got, result))
+			assert.Equal(t, string(gotAbout), string(about))
+			for _, other := range []string{"", "bob", "ada "} {
+				got, _, err := there.Get(t.Context(), other, id)
+				assert.NilError(t, err)
+				assert.Assert(t, got == nil)
+			}
+		}
+		err := here.Put(t.Context(), "ada", "more", make([]byte, maxResult+1), nil)
+		assert.ErrorIs(t, err, ErrTooLarge)
+		got, _, err := there.Get(t.Context(), "ada", "more")
+		assert.NilError(t, err)
+		assert.Assert(t, got == nil)
+	})
+}
+
+// A store that fails is asked again after a time.
+func TestStoreRestarts(t *testing.T) {
+	server := redistest.Start(t)
+	s := New(storetest.On(t, server), time.Hour, discard)
 	server.Kill()
 	assert.Assert(t, s.Put(t.Context(), "ada", "id", []byte("x"), nil) != nil)
 	assert.Assert(t, s.DoesWithout())
-	_, _, err = s.Get(t.Context(), "ada", "id")
+	_, _, err := s.Get(t.Context(), "ada", "id")
 	assert.ErrorIs(t, err, errResting)
 	server.Restart()
 	for end := time.Now().Add(time.Minute); s.DoesWithout(); time.Sleep(10 * time.Millisecond) {

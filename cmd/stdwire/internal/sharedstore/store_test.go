@@ -7,37 +7,19 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
+	"github.com/stdwire/stdwire/internal/lockedbuffer"
 	"github.com/stdwire/stdwire/internal/rate"
 	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
 var secret = []byte(strings.Repeat("s", 32))
-
-// A syncBuffer is a buffer that several goroutines use.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
 
 // parsed returns the flags that arguments give.
 func parsed(t *testing.T, arguments ...string) (*Flags, error) {
@@ -55,10 +37,10 @@ func parsed(t *testing.T, arguments ...string) (*Flags, error) {
 }
 
 // opened opens a store for a part that does without it when it is slow, and returns its log.
-func opened(t *testing.T, slow *bool, arguments ...string) (*Store, *syncBuffer) {
+func opened(t *testing.T, slow *bool, arguments ...string) (*Store, *lockedbuffer.Buffer) {
 	f, err := parsed(t, arguments...)
 	assert.NilError(t, err)
-	log := new(syncBuffer)
+	log := new(lockedbuffer.Buffer)
 	s, err := f.Open(secret, slog.New(slog.NewTextHandler(log, nil)))
 	assert.NilError(t, err)
 	s.Use(Part{Name: "rates", Without: "nothing is allowed", DoesWithout: func() bool { return *slow }})
@@ -68,7 +50,7 @@ func opened(t *testing.T, slow *bool, arguments ...string) (*Store, *syncBuffer)
 }
 
 // contains waits until a log has a text, the number of times if there is one.
-func contains(t *testing.T, log *syncBuffer, text string, times ...int) {
+func contains(t *testing.T, log *lockedbuffer.Buffer, text string, times ...int) {
 	t.Helper()
 	n := append(times, 1)[0]
 	for end := time.Now().Add(time.Minute); strings.Count(log.String(), text) < n; {

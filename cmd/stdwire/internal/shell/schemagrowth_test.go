@@ -1,8 +1,6 @@
 package shell_test
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/elicit"
@@ -13,39 +11,27 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// several repeats format n times with commas between, and replaces each * by the index.
-func several(n int, format string) string {
-	var b strings.Builder
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strings.ReplaceAll(format, "*", fmt.Sprint(i)))
-	}
-	return b.String()
-}
-
 // Reading a server's schemas takes time linear in their size.
 func TestSchemasAreReadInLinearTime(t *testing.T) {
 	for name, schema := range map[string]func(n int) string{
 		"required": func(n int) string {
-			return `{"properties":{` + several(n, `"p*":{"type":"string"}`) + `},"required":[` +
-				several(n, `"p*"`) + `]}`
+			return `{"properties":{` + growth.List(n, `"p*":{"type":"string"}`) + `},"required":[` +
+				growth.List(n, `"p*"`) + `]}`
 		},
 		"allOf with required": func(n int) string {
 			return `{"allOf":[` +
-				several(n, `{"properties":{"p*":{"type":"string"}},"required":["p*"]}`) + `]}`
+				growth.List(n, `{"properties":{"p*":{"type":"string"}},"required":["p*"]}`) + `]}`
 		},
 		"alternatives": func(n int) string {
-			return `{"properties":{"a":{"anyOf":[` + several(n, `{"const":"*"}`) + `]}}}`
+			return `{"properties":{"a":{"anyOf":[` + growth.List(n, `{"const":"*"}`) + `]}}}`
 		},
 		"references": func(n int) string {
-			return `{"properties":{` + several(n, `"p*":{"$ref":"#/$defs/d*"}`) + `},"$defs":{` +
-				several(n, `"d*":{"type":"string"}`) + `}}`
+			return `{"properties":{` + growth.List(n, `"p*":{"$ref":"#/$defs/d*"}`) + `},"$defs":{` +
+				growth.List(n, `"d*":{"type":"string"}`) + `}}`
 		},
 		"references to one that is long": func(n int) string {
-			return `{"properties":{` + several(n, `"p*":{"$ref":"#/$defs/d"}`) +
-				`},"$defs":{"d":{"enum":[` + several(n, `"*"`) + `]}}}`
+			return `{"properties":{` + growth.List(n, `"p*":{"$ref":"#/$defs/d"}`) +
+				`},"$defs":{"d":{"enum":[` + growth.List(n, `"*"`) + `]}}}`
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/login"
 	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/internal/store"
+	"github.com/stdwire/stdwire/internal/store/storetest"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -57,11 +58,7 @@ func TestSharedLogins(t *testing.T) {
 	for name, of := range map[string]func(t *testing.T) store.Store{
 		"memory": func(*testing.T) store.Store { return new(store.Memory) },
 		"redis": func(t *testing.T) store.Store {
-			c := redistest.Start(t).Client()
-			redistest.Available(t, c)
-			s, err := store.NewRedis(c, "test:", []byte(strings.Repeat("k", 32)))
-			assert.NilError(t, err)
-			return s
+			return storetest.On(t, redistest.Start(t))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,11 +117,7 @@ func TestSharedLogins(t *testing.T) {
 // on with the logins that were there, or ask again if the store is empty.
 func TestStoreOfSharedLoginsDown(t *testing.T) {
 	server := redistest.Start(t)
-	c := server.Client()
-	redistest.Available(t, c)
-	s, err := store.NewRedis(c, "test:", []byte(strings.Repeat("k", 32)))
-	assert.NilError(t, err)
-	two := loginGateways(t, s)
+	two := loginGateways(t, storetest.On(t, server))
 	ada, asked := two[0].asking(mcp.Modern, "ada")
 	assert.Check(t, cmp.Contains(two[0].who(ada), "I know ada"))
 	server.Kill()

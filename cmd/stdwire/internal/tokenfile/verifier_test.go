@@ -1,7 +1,6 @@
 package tokenfile
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -14,31 +13,16 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/lockedbuffer"
 )
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.Write(p)
-}
-
-func (b *lockedBuffer) text() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.String()
-}
 
 // A verifier follows its file. What has not changed stays as it is, and what has ends, within a
 // second and without a request.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "tokens.json")
-		var log lockedBuffer
+		var log lockedbuffer.Buffer
 		open := func() (*Verifier, error) {
 			return File(path, slog.New(slog.NewTextHandler(&log, nil))).Open()
 		}
@@ -94,8 +78,8 @@ func TestFollow(t *testing.T) {
 			synctest.Wait()
 			assert.Assert(t, v.Find(adas) == a && a.Ended.Err() == nil)
 		}
-		assert.Assert(t, strings.Contains(log.text(), "the last one stays in use"), log.text())
-		assert.Assert(t, !strings.Contains(log.text(), adas))
+		assert.Assert(t, strings.Contains(log.String(), "the last one stays in use"), log.String())
+		assert.Assert(t, !strings.Contains(log.String(), adas))
 
 		write(bob)
 		time.Sleep(time.Second)
