@@ -97,7 +97,7 @@ func testAppends(t *testing.T, framed framing.Framing, cases []appendCase) {
 			before := append(make([]byte, 0, 64), "before|"...)
 			got, err := c.AppendFrame(before, parts...)
 			assert.Assert(t, errors.Is(err, tc.err), "%v", err)
-			assert.Equal(t, string(got), "before|"+tc.want)
+			assert.Equal(t, string(got), "before|"+tc.want, "%q", got)
 			if tc.err != nil {
 				_, ok := errors.AsType[*framing.FrameError](err)
 				assert.Assert(t, ok, "%T", err)

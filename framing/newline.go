@@ -13,8 +13,8 @@ import (
 //
 // Reading accepts CRLF for LF, skips lines that are blank, and returns a last line without LF as a
 // frame. A byte order mark is skipped at the start of the stream; everywhere else, and like all
-// other bytes, it is payload. A line over Limits.MaxFrame is
-// skipped and yields a *FrameError (ErrTooLarge).
+// other bytes, it is payload. A line over Limits.MaxFrame is skipped and yields a *FrameError
+// (ErrTooLarge).
 //
 // Appending refuses LF and CR in the payload (ErrLineBreak). JSON can be written without them.
 func Newline(r io.Reader, l Limits) Codec { return &newline{newSource(r, l)} }

@@ -47,8 +47,8 @@ func (u *upstreamServer) readLists(ctx context.Context, c *client.Client, l *use
 	l.unreviewed = map[mcp.Kind][]unreviewedItem{}
 	l.missing = map[mcp.Kind]bool{}
 	// tools last: some depend on the others
-	for _, kind := range []mcp.Kind{mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt,
-		mcp.KindTool} {
+	kinds := []mcp.Kind{mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt, mcp.KindTool}
+	for _, kind := range kinds {
 		listed, invalid, err := definition.ParseList(kind,
 			c.Integration().Definitions(ctx, kind), u.overrides)
 		if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) {
@@ -70,7 +70,7 @@ func (u *upstreamServer) readLists(ctx context.Context, c *client.Client, l *use
 			l.offers[mcp.KindTool][public] = &offer{Definition: d}
 		}
 	}
-	if len(l.missing) == 4 {
+	if len(l.missing) == len(kinds) {
 		return failed
 	}
 	if err := u.users.keep(l, bytes); err != nil {
