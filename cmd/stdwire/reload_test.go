@@ -64,7 +64,8 @@ func configText(t *testing.T, servers map[string]any) []byte {
 
 func newStand(t *testing.T, m *serve.GatewayConfig, path string) *stand {
 	t.Helper()
-	st := &stand{t: t, path: path, stderr: new(lockedbuffer.Buffer), changes: make(chan []string, 1000)}
+	st := &stand{t: t, path: path, stderr: new(lockedbuffer.Buffer),
+		changes: make(chan []string, 1000)}
 	std := termtest.Capture(false).Streams
 	std.Err = &term.Console{W: st.stderr}
 	log := slog.New(slog.DiscardHandler)
