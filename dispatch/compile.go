@@ -13,9 +13,10 @@ import (
 
 var rawJSON = reflect.TypeFor[json.RawMessage]()
 
-// compileSchemas infers the schemas that the spec lacks from the types, compiles all, and checks
-// the examples of the spec.
-func (op *Operation) compileSchemas(in, out reflect.Type) error {
+// compileSchemas infers the schemas of op that its spec lacks from the types, compiles all, and
+// checks the examples of the spec. It is not a method, because each package that uses an Operation
+// would then compile the iterators of package reflect.
+func compileSchemas(op *Operation, in, out reflect.Type) error {
 	s := &op.spec
 	var err error
 	switch {

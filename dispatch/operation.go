@@ -109,7 +109,7 @@ func New[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Op
 	if err := op.checkSpec(); err != nil {
 		return nil, fmt.Errorf("dispatch: operation %q: %w", spec.Name, err)
 	}
-	if err := op.compileSchemas(reflect.TypeFor[In](), reflect.TypeFor[Out]()); err != nil {
+	if err := compileSchemas(op, reflect.TypeFor[In](), reflect.TypeFor[Out]()); err != nil {
 		return nil, fmt.Errorf("dispatch: operation %q: %w", spec.Name, err)
 	}
 	text, ok := spec.Text.(func(Out) string)

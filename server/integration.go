@@ -342,11 +342,14 @@ func (s *Server) headerParams(ctx context.Context, tool string) []paramheader.Pa
 	list := s.toolList()
 	headers := s.headers.Load()
 	if headers == nil || headers.list != list {
-		headers = &toolHeaders{list: list}
+		headers = &toolHeaders{list: list, byName: map[string][]paramheader.Param{}}
 		s.headers.Store(headers)
 	}
-	if known, ok := headers.byName.Load(tool); ok {
-		return known.([]paramheader.Param)
+	headers.mu.RLock()
+	known, ok := headers.byName[tool]
+	headers.mu.RUnlock()
+	if ok {
+		return known
 	}
 	item := list.ByKey[tool]
 	isOwn := item == nil
@@ -361,7 +364,9 @@ func (s *Server) headerParams(ctx context.Context, tool string) []paramheader.Pa
 		s.log.Error("clients over HTTP will not call this tool", "tool", tool, "error", err)
 	}
 	if !isOwn {
-		headers.byName.Store(tool, params)
+		headers.mu.Lock()
+		headers.byName[tool] = params
+		headers.mu.Unlock()
 	}
 	return params
 }
@@ -369,7 +374,8 @@ func (s *Server) headerParams(ctx context.Context, tool string) []paramheader.Pa
 // toolHeaders caches the header parameters of the tools of one list.
 type toolHeaders struct {
 	list   *tools
-	byName sync.Map // maps names to []paramheader.Param
+	mu     sync.RWMutex
+	byName map[string][]paramheader.Param
 }
 
 // Declare makes the server declare the capabilities for these kinds before the first item of each

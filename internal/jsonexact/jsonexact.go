@@ -80,15 +80,24 @@ func NewPortable() *Codec { return &Codec{portable: true, emptyForNil: true} }
 
 var defaultCodec Codec
 
+// The functions below are not inlined: a package into which they are would compile all methods of
+// the generic types that a Codec is made of.
+
 // Unmarshal decodes the JSON text data into what v points to. The result shares no memory with
 // data. After an error, v may be partly set. The error is a [*DecodeError], or says that v is not a
 // non-nil pointer.
+//
+//go:noinline
 func Unmarshal(data []byte, v any) error { return defaultCodec.Unmarshal(data, v) }
 
 // Marshal returns v as JSON text.
+//
+//go:noinline
 func Marshal(v any) ([]byte, error) { return defaultCodec.Append(nil, v) }
 
 // Append appends the JSON text of v to dst. On an error it returns dst; the error names the field.
+//
+//go:noinline
 func Append(dst []byte, v any) ([]byte, error) { return defaultCodec.Append(dst, v) }
 
 // Unmarshal is the function Unmarshal with the rules of the codec.

@@ -3,9 +3,10 @@ package policy
 import "slices"
 
 // Selections returns the number of items whose rules are cached.
-func Selections(p *Policy) (n int) {
-	p.selects.Load().byItem.Range(func(any, any) bool { n++; return true })
-	return n
+func Selections(p *Policy) int {
+	p.cache.mu.RLock()
+	defer p.cache.mu.RUnlock()
+	return len(p.cache.byItem)
 }
 
 // Unindexed returns the policy without indexes of arguments: each test is there twice.

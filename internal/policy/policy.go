@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"sync"
-	"sync/atomic"
 )
 
 // An Effect is what a rule does.
@@ -43,22 +42,21 @@ type exception struct {
 
 // A Policy is a table of rules, or several as one.
 type Policy struct {
-	rules   []*Rule
-	allows  bool      // what no rule grants
-	within  []*Policy // each has to permit a call as well
-	selects atomic.Pointer[selections]
+	rules  []*Rule
+	allows bool      // what no rule grants
+	within []*Policy // each has to permit a call as well
+	cache  selections
 }
 
-// A selections caches the rules of items.
+// A selections caches the rules of items. The zero value is empty.
 type selections struct {
-	byItem sync.Map // of Item, to *selection
-	n      atomic.Int64
+	mu     sync.RWMutex
+	byItem map[Item]*selection
 }
 
 // Merge returns the rules of all tables as one. The default is deny if it is in one of them.
 func Merge(tables ...*Policy) *Policy {
 	all := &Policy{allows: true}
-	all.selects.Store(new(selections))
 	for _, t := range tables {
 		all.allows = all.allows && t.allows
 		for _, r := range t.rules {
@@ -105,16 +103,20 @@ type selected struct {
 
 // of returns the rules for an item.
 func (p *Policy) of(item Item) *selection {
-	cache := p.selects.Load()
-	if s, ok := cache.byItem.Load(item); ok {
-		return s.(*selection)
+	cache := &p.cache
+	cache.mu.RLock()
+	s := cache.byItem[item]
+	cache.mu.RUnlock()
+	if s != nil {
+		return s
 	}
-	s := p.selectFor(&item)
-	if cache.n.Add(1) > maxSelections {
-		cache = new(selections)
-		p.selects.Store(cache)
+	s = p.selectFor(&item)
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	if cache.byItem == nil || len(cache.byItem) >= maxSelections {
+		cache.byItem = map[Item]*selection{}
 	}
-	cache.byItem.Store(item, s)
+	cache.byItem[item] = s
 	return s
 }
 

@@ -13,6 +13,9 @@ var codec = jsonexact.NewMessages(jsonexact.Union{
 	Type:      func(block any) string { return block.(Content).blockType() },
 })
 
+// The functions below are not inlined, so that packages that call them need not compile what a
+// codec is made of.
+
 // Unmarshal decodes the JSON text data into the value that v points to, in one pass. It does what
 // [encoding/json.Unmarshal] does, except that
 //
@@ -27,6 +30,8 @@ var codec = jsonexact.NewMessages(jsonexact.Union{
 //
 // The result shares no memory with data. After an error, v may be partly set. The error names
 // the place in the text, or says that v is not a non-nil pointer.
+//
+//go:noinline
 func Unmarshal(data []byte, v any) error { return codec.Unmarshal(data, v) }
 
 // Marshal returns v as JSON text on one line. It does what [encoding/json.Marshal] does, except
@@ -39,6 +44,8 @@ func Unmarshal(data []byte, v any) error { return codec.Unmarshal(data, v) }
 //   - '<', '>' and '&' are not escaped.
 //
 // Errors name the field.
+//
+//go:noinline
 func Marshal(v any) ([]byte, error) { return codec.Append(nil, v) }
 
 // ErrDuplicateKey is matched by the error of [Unmarshal] for an object in which a key occurs twice.

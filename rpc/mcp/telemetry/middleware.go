@@ -262,13 +262,19 @@ func (r *record) watchSession(c connection, method string) {
 	if c.Context().Done() == nil {
 		return
 	}
-	if _, again := r.t.watched.LoadOrStore(c, struct{}{}); again {
+	t, start, kind := r.t, r.start, r.kind
+	t.mu.Lock()
+	_, again := t.watched[c]
+	t.watched[c] = struct{}{}
+	t.mu.Unlock()
+	if again {
 		return
 	}
-	t, start, kind := r.t, r.start, r.kind
 	key := operationKey{endpoint: r.message.endpoint, revision: c.Revision()}
 	context.AfterFunc(c.Context(), func() {
-		t.watched.Delete(c)
+		t.mu.Lock()
+		delete(t.watched, c)
+		t.mu.Unlock()
 		t.sessions[kind].at(&key).record(time.Since(t.start) - start)
 	})
 }

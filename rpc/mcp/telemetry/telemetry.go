@@ -34,10 +34,12 @@ type Telemetry struct {
 	none                    names // always empty, for targets whose names are not known
 
 	instruments instruments
-	watched     sync.Map // each connection whose session has not ended
 	endpoints   table[Endpoint, *Endpoint]
 	// by the kind of the span, set by New
 	durations, sessions [Client + 1]*vector[operationKey, histogram]
+
+	mu      sync.Mutex
+	watched map[connection]struct{} // those whose session has not ended
 }
 
 // New returns a Telemetry with these options.
@@ -46,7 +48,7 @@ func (o Options) New() *Telemetry {
 	o.MaxSpans = cmp.Or(o.MaxSpans, 2048)
 	o.MaxSpanBytes = cmp.Or(max(o.MaxSpanBytes, 0), 4<<20)
 	o.MaxSeries = cmp.Or(max(o.MaxSeries, 0), 2000)
-	t := &Telemetry{o: o, start: time.Now()}
+	t := &Telemetry{o: o, start: time.Now(), watched: map[connection]struct{}{}}
 	t.queue.init(o.MaxSpans, o.MaxSpanBytes)
 	t.addDurations()
 	return t
