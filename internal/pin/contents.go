@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
@@ -53,18 +56,29 @@ func (f *File) read() (*contents, error) {
 		return f.current, nil
 	}
 	readAt := time.Now()
-	text, err := userfile.ReadAll(in, f.path, MaxFile)
-	if err != nil {
-		return nil, fmt.Errorf("pins: %w", err)
-	}
-	sum := sha256.Sum256(text)
-	if f.current == nil || f.sum != sum {
+	if f.current == nil || !f.hasSum(in) {
+		if _, err = in.Seek(0, io.SeekStart); err != nil {
+			return nil, fmt.Errorf("pins: %w", err)
+		}
+		text, err := userfile.ReadAll(in, f.path, MaxFile)
+		if err != nil {
+			return nil, fmt.Errorf("pins: %w", err)
+		}
 		if f.current, err = f.parse(text); err != nil {
 			return nil, err
 		}
+		f.sum = sha256.Sum256(text)
 	}
-	f.sum, f.info, f.readAt = sum, info, readAt
+	f.info, f.readAt = info, readAt
 	return f.current, nil
+}
+
+// hasSum reports whether the SHA-256 of the file is f.sum. It takes little memory: after each write
+// of a large file, the next check of each server asks.
+func (f *File) hasSum(in io.Reader) bool {
+	hash := sha256.New()
+	_, err := io.Copy(hash, io.LimitReader(in, MaxFile+1))
+	return err == nil && [sha256.Size]byte(hash.Sum(nil)) == f.sum
 }
 
 // parse returns the content of a file.
@@ -138,11 +152,41 @@ func (f *File) unwritten(change int) (text []byte, upTo int, err error) {
 	case f.written >= change:
 		return nil, 0, nil
 	}
-	if text, err = json.MarshalIndent(f.current, "", "  "); err != nil {
+	if text, err = f.current.appendText(make([]byte, 0, f.size+f.size/8)); err != nil {
 		err = fmt.Errorf("pins: %w", err)
 		f.fail(err)
 	}
-	return append(text, '\n'), f.changes, err
+	f.size = len(text)
+	return text, f.changes, err
+}
+
+// appendText appends the text of the file, as encoding/json indents it, but one server at a time: a
+// file of many servers is encoded often when a gateway starts for the first time.
+func (c *contents) appendText(dst []byte) ([]byte, error) {
+	text := bytes.NewBuffer(dst)
+	fmt.Fprintf(text, "{\n  \"version\": %d,\n  \"servers\": {", c.Version)
+	for i, key := range slices.Sorted(maps.Keys(c.Servers)) {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		name, err := json.Marshal(key)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(text, "\n    %s: ", name)
+		server, err := json.Marshal(c.Servers[key])
+		if err == nil {
+			err = json.Indent(text, server, "    ", "  ")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(c.Servers) > 0 {
+		text.WriteString("\n  ")
+	}
+	text.WriteString("}\n}\n")
+	return text.Bytes(), nil
 }
 
 // fail drops all changes that are not in the file, with err as the reason. The caller holds mu.

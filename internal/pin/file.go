@@ -34,6 +34,7 @@ type File struct {
 	sum     [sha256.Size]byte
 	info    fs.FileInfo // of the file when it was read
 	readAt  time.Time
+	size    int // of the text that was written last
 	changes int // number of the last change of current; the first is 1
 	written int // number of the last change that is in the file or was lost
 	// The changes after lostAfter up to lostTo were lost because of lostErr.

@@ -1,7 +1,7 @@
 package gateway
 
 import (
-	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"os"
 
@@ -44,7 +44,7 @@ func (u *upstreamServer) loadCache() (complete bool) {
 	if u.ctx.Err() != nil || u.disabled.Load() {
 		return true
 	}
-	u.cached, u.server = text, r.Name
+	u.cached, u.server = sha256.Sum256(text), r.Name
 	complete = true
 	for i, l := range u.lists {
 		complete = l.setCached(r.Name, *r.Of(l.kind) == nil, all[i]) && complete
@@ -79,7 +79,8 @@ func (u *upstreamServer) saveCache() {
 		*lists.Of(l.kind) = l.texts
 	}
 	text, err := mcp.Marshal(lists)
-	if err != nil || bytes.Equal(text, u.cached) || len(text) > listcache.MaxSize {
+	sum := sha256.Sum256(text)
+	if err != nil || sum == u.cached || len(text) > listcache.MaxSize {
 		return
 	}
 	if err = os.MkdirAll(u.g.o.CacheDir, 0o700); err == nil {
@@ -89,5 +90,5 @@ func (u *upstreamServer) saveCache() {
 		u.warn("the lists of a server cannot be cached", err)
 		return
 	}
-	u.cached = text
+	u.cached = sum
 }

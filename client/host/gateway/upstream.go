@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"maps"
@@ -66,11 +67,11 @@ type upstreamServer struct {
 	fetches listfetch.Server
 	lists   []*itemList // of each kind that servers list
 
-	applying sync.Mutex // held while lists change, without waiting for the server
-	server   string     // serverInfo.name of the latest list; guarded by applying
-	cached   []byte     // content of the cache file; guarded by applying
-	unsaved  bool       // a list was fetched since the cache was written; guarded by applying
-	unknown  []string   // keys of overrides that were logged as unknown; guarded by applying
+	applying sync.Mutex        // held while lists change, without waiting for the server
+	server   string            // serverInfo.name of the latest list; guarded by applying
+	cached   [sha256.Size]byte // of the content of the cache file; guarded by applying
+	unsaved  bool              // a list was fetched since the cache was written; guarded by applying
+	unknown  []string          // keys of overrides that were logged as unknown; guarded by applying
 
 	instructions atomic.Pointer[serverInstructions] // never nil; set while applying is held
 }
