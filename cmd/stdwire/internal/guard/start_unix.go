@@ -107,7 +107,7 @@ func (r request) start(ctx context.Context, cmd *exec.Cmd, dir *os.File, merged 
 		p.control.SetWriteDeadline(time.Unix(1, 0))
 		status.SetReadDeadline(time.Unix(1, 0))
 	})
-	p.control.Write(message) // if this fails, status says why the guard has ended
+	p.control.Write(message)                 // if this fails, status says why the guard has ended
 	lines := bufio.NewReaderSize(status, 64) // few and short, and kept while the command runs
 	p.pid, err = readStarted(lines)
 	if !stop() && err == nil {
