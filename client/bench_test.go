@@ -25,15 +25,14 @@ func (d duplex) Close() error {
 func echoServer(b *testing.B) *Client {
 	r1, w1, _ := os.Pipe()
 	r2, w2, _ := os.Pipe()
-	server := rpc.NewPeer(duplex{r1, w2},
-		rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
-			if r.Method == mcp.MethodDiscover {
-				return json.RawMessage(discovered), nil
-			}
-			return json.RawMessage(
-					`{"resultType":"complete","content":[{"type":"text","text":"0123456789012345678901234567890123456789012345678901234567890123"}]}`),
-				nil
-		}})
+	server := rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
+		if r.Method == mcp.MethodDiscover {
+			return json.RawMessage(discovered), nil
+		}
+		return json.RawMessage(
+				`{"resultType":"complete","content":[{"type":"text","text":"0123456789012345678901234567890123456789012345678901234567890123"}]}`),
+			nil
+	}}.New(duplex{r1, w2})
 	c, err := Connect(context.Background(), Stream(duplex{r2, w1}))
 	if err != nil {
 		b.Fatal(err)

@@ -63,13 +63,12 @@ func heapInUse() uint64 {
 func TestCacheOfNothing(t *testing.T) {
 	const callers, each = 20, 5000
 	here, there := both(t)
-	server := rpc.NewPeer(there,
-		rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
-			if r.Method == mcp.MethodDiscover {
-				return json.RawMessage(everything), nil
-			}
-			return json.RawMessage(hinted(0, "public", `"contents":[]`)), nil
-		}})
+	server := rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
+		if r.Method == mcp.MethodDiscover {
+			return json.RawMessage(everything), nil
+		}
+		return json.RawMessage(hinted(0, "public", `"contents":[]`)), nil
+	}}.New(there)
 	c, err := Connect(t.Context(), Stream(here))
 	assert.NilError(t, err)
 	var wg sync.WaitGroup
@@ -213,7 +212,7 @@ func TestCacheCrowd(t *testing.T) {
 	var wg sync.WaitGroup
 	for k := range clients {
 		here, there := both(t)
-		server := rpc.NewPeer(there, rpc.Options{Handler: handler})
+		server := rpc.Options{Handler: handler}.New(there)
 		c, err := Options{Cache: cache, Principal: fmt.Sprint(k % 2)}.Connect(t.Context(),
 			Stream(here))
 		assert.NilError(t, err)
@@ -254,15 +253,14 @@ func TestCacheCrowd(t *testing.T) {
 // BenchmarkHit measures a call that is answered from the cache, with a text of 4 KiB.
 func BenchmarkHit(b *testing.B) {
 	here, there := both(b)
-	server := rpc.NewPeer(there,
-		rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
-			if r.Method == mcp.MethodDiscover {
-				return json.RawMessage(everything), nil
-			}
-			return json.RawMessage(
-				hinted(3_600_000, "public", `"contents":[{"uri":"file:///a","text":"`+pad(4096)+
-					`"}]`)), nil
-		}})
+	server := rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
+		if r.Method == mcp.MethodDiscover {
+			return json.RawMessage(everything), nil
+		}
+		return json.RawMessage(
+			hinted(3_600_000, "public", `"contents":[{"uri":"file:///a","text":"`+pad(4096)+
+				`"}]`)), nil
+	}}.New(there)
 	c, err := Connect(context.Background(), Stream(here))
 	assert.NilError(b, err)
 	b.Cleanup(func() { c.Close(); c.Wait(); server.Wait() })

@@ -203,7 +203,7 @@ func (c *Client) attach(t Transport) {
 				slog.String("stack", string(stack)))
 		}
 	}
-	c.peer = rpc.NewPeer(frames{t}, rpc.Options{
+	c.peer = rpc.Options{
 		Handler:         rpc.Chain(c.serve, c.o.Middleware...),
 		Framing:         func(io.Reader, framing.Limits) framing.Codec { return c.codec },
 		Limits:          c.o.Limits,
@@ -214,7 +214,7 @@ func (c *Client) attach(t Transport) {
 		Drain:           -1,   // a server that has ended reads no answer
 		Hooks:           hooks,
 		Context:         &incomingContext{context.Background(), c},
-	})
+	}.New(frames{t})
 }
 
 // cancellation is MCP's cancellation with fixed reasons, so that no text of the application is

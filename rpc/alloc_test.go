@@ -14,7 +14,7 @@ import (
 // its budget. The race detector allocates for itself, so this is not built with it.
 func TestAllocations(t *testing.T) {
 	noLeak(t)
-	client, server := rpc.Pipe(rpc.Options{}, rpc.Options{Handler: echo})
+	client, server := rpc.Options{}.Pipe(rpc.Options{Handler: echo})
 	in := payload{Text: "hello", N: 42}
 	calls := func(n int) {
 		for range n {

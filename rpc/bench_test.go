@@ -65,8 +65,8 @@ func BenchmarkEcho(b *testing.B) {
 			}{{"one", 1}, {"64", 64}} {
 				b.Run(stream.name+"/"+name+"/"+callers.name, func(b *testing.B) {
 					near, far := stream.make(b)
-					server := rpc.NewPeer(far, rpc.Options{Handler: echo})
-					client := rpc.NewPeer(near, rpc.Options{})
+					server := rpc.Options{Handler: echo}.New(far)
+					client := rpc.Options{}.New(near)
 					b.ReportAllocs()
 					b.ResetTimer()
 					var wg sync.WaitGroup

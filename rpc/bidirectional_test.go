@@ -29,7 +29,7 @@ func TestBothCallEachOther(t *testing.T) {
 				near, far := stream(t)
 				o := rpc.Options{Handler: parrot, Framing: framing.ContentLength}
 				o.Limits.MaxUnsent = 64 << 10 // so that senders have to wait
-				peers := []*rpc.Peer{rpc.NewPeer(near, o), rpc.NewPeer(far, o)}
+				peers := []*rpc.Peer{o.New(near), o.New(far)}
 				text := strings.Repeat("x", size)
 				var wg sync.WaitGroup
 				for _, p := range peers {

@@ -76,8 +76,8 @@ func TestMaxResponses(t *testing.T) {
 			}
 			return req.Method, nil
 		}
-		peer := rpc.NewPeer(duplex{in, out, in},
-			rpc.Options{Handler: handler, Limits: rpc.Limits{MaxUnsent: 1, MaxResponses: 500_000}})
+		peer := rpc.Options{Handler: handler,
+			Limits: rpc.Limits{MaxUnsent: 1, MaxResponses: 500_000}}.New(duplex{in, out, in})
 		for i := range 8 {
 			_, err := io.WriteString(to, request(strconv.Itoa(i), "large")+"\n")
 			assert.NilError(t, err)
@@ -216,7 +216,7 @@ func TestRequestsDoNotFlood(t *testing.T) {
 func mute(o rpc.Options) (*rpc.Peer, io.WriteCloser) {
 	in, to := io.Pipe()
 	_, out := io.Pipe()
-	return rpc.NewPeer(duplex{in, out, in}, o), to
+	return o.New(duplex{in, out, in}), to
 }
 
 // A peer that sends and never reads: goroutines, queues and memory stay within bounds, and then the
@@ -369,7 +369,7 @@ func TestFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, _ := io.Pipe()
 		from, out := io.Pipe()
-		peer := rpc.NewPeer(duplex{in, out, in}, rpc.Options{})
+		peer := rpc.Options{}.New(duplex{in, out, in})
 		assert.NilError(t, peer.Flush(t.Context()))
 		assert.NilError(t, peer.Notify(t.Context(), "first", nil))
 		flushed := make(chan error, 1)

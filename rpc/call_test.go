@@ -150,11 +150,10 @@ func TestStrayResponseMakesNoTraffic(t *testing.T) {
 				// Both peers get a message from the other, and one of them the stray before that.
 				leftIn, rightOut := io.Pipe()
 				rightIn, leftOut := io.Pipe()
-				left := rpc.NewPeer(
-					duplex{io.MultiReader(strings.NewReader(stray+"\n"), leftIn), leftOut, leftIn},
-					rpc.Options{Handler: parrot, Hooks: hooks, Batch: batch})
-				right := rpc.NewPeer(duplex{rightIn, rightOut, rightIn},
-					rpc.Options{Handler: parrot, Hooks: hooks, Batch: batch})
+				left := rpc.Options{Handler: parrot, Hooks: hooks, Batch: batch}.
+					New(duplex{io.MultiReader(strings.NewReader(stray+"\n"), leftIn), leftOut, leftIn})
+				right := rpc.Options{Handler: parrot, Hooks: hooks, Batch: batch}.
+					New(duplex{rightIn, rightOut, rightIn})
 				synctest.Wait()
 				assert.Assert(t, frames <= 1, "%s: %d frames", stray, frames)
 				if stray[0] == '{' && len(stray) > 1 {
@@ -271,7 +270,7 @@ func TestMaxPending(t *testing.T) {
 // pair returns two peers that are connected in memory. At the end of the test it closes both and
 // waits for them.
 func pair(t testing.TB, left, right rpc.Options) (*rpc.Peer, *rpc.Peer) {
-	l, r := rpc.Pipe(left, right)
+	l, r := left.Pipe(right)
 	t.Cleanup(func() {
 		l.Close()
 		r.Close()

@@ -172,7 +172,7 @@ func TestCancelWhileThePeerDoesNotRead(t *testing.T) {
 		from, to := io.Pipe()
 		o := rpc.Options{Cancellation: cancellation(nil)}
 		o.Limits.MaxUnsent = 100
-		peer := rpc.NewPeer(duplex{in, to, in}, o)
+		peer := o.New(duplex{in, to, in})
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		assert.NilError(t, peer.Notify(ctx, "n", nil))

@@ -151,7 +151,7 @@ func TestCloseWhileAWriteIsStuck(t *testing.T) {
 		stream := stuckWriter{in, make(chan struct{})}
 		o := rpc.Options{}
 		o.Limits.MaxUnsent = 10
-		peer := rpc.NewPeer(stream, o)
+		peer := o.New(stream)
 		for range 2 { // one is being written, one is queued
 			assert.NilError(t, peer.Notify(t.Context(), "n", nil))
 			synctest.Wait()
@@ -185,7 +185,7 @@ func TestCallsFailBeforeASlowClose(t *testing.T) {
 		in, _ := io.Pipe()
 		_, out := io.Pipe()
 		stream := slowCloser{duplex{in, out, in}, make(chan struct{})}
-		peer := rpc.NewPeer(stream, rpc.Options{})
+		peer := rpc.Options{}.New(stream)
 		c, err := peer.Start(t.Context(), "m", nil)
 		assert.NilError(t, err)
 		go peer.Close()
@@ -235,7 +235,7 @@ func TestShutdownFlushes(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			in, to := io.Pipe()
 			from, out := io.Pipe()
-			peer := rpc.NewPeer(duplex{in, out, in}, rpc.Options{Handler: parrot})
+			peer := rpc.Options{Handler: parrot}.New(duplex{in, out, in})
 			_, err := io.WriteString(to, request("1", "m")+"\n")
 			assert.NilError(t, err)
 			synctest.Wait()
@@ -336,8 +336,8 @@ func TestDrainEnds(t *testing.T) {
 			defer end()
 			in, to := io.Pipe()
 			_, out := io.Pipe()
-			peer := rpc.NewPeer(duplex{in, out, in},
-				rpc.Options{Handler: s.handle, Drain: time.Hour, Context: parent})
+			peer := rpc.Options{Handler: s.handle, Drain: time.Hour, Context: parent}.
+				New(duplex{in, out, in})
 			_, err := io.WriteString(to, request("1", "m")+"\n")
 			assert.NilError(t, err)
 			to.Close()

@@ -1,6 +1,6 @@
 // Package rpc is a JSON-RPC 2.0 peer: one end of a connection on which both ends may call.
 //
-//	client := rpc.NewPeer(stream, rpc.Options{})
+//	client := rpc.Options{}.New(stream)
 //	var sum int
 //	err := client.Call(ctx, "add", []int{1, 2}, &sum)
 //
@@ -8,14 +8,15 @@
 //
 //	var router rpc.Router
 //	rpc.Handle(&router, "add", func(ctx context.Context, terms []int) (int, error) { ... })
-//	server := rpc.NewPeer(stream, rpc.Options{Handler: router.Serve})
+//	server := rpc.Options{Handler: router.Serve}.New(stream)
 //
 // Requests run concurrently. For handlers that are not safe for that, as in a program that was
 // written for a library without concurrency, set [Options].Ordered to a function that returns true.
 //
 // A stream is standard input and output ([Stdio]), a connection of a listener (package socket), a
-// reader and a writer ([Stream]), or anything else that reads, writes and closes. [Pipe] connects
-// two peers in memory. Package rpchttp serves and calls methods with an HTTP POST for each message.
+// reader and a writer ([Stream]), or anything else that reads, writes and closes. [Options.Pipe]
+// connects two peers in memory. Package rpchttp serves and calls methods with an HTTP POST for each
+// message.
 //
 // # The path of a message
 //

@@ -19,7 +19,7 @@ func Example() {
 		}
 		return sum, nil
 	})
-	client, server := rpc.Pipe(rpc.Options{}, rpc.Options{Handler: router.Serve})
+	client, server := rpc.Options{}.Pipe(rpc.Options{Handler: router.Serve})
 
 	var sum int
 	err := client.Call(context.Background(), "add", []int{1, 2, 3}, &sum)
@@ -57,7 +57,7 @@ func ExampleChain() {
 		return "", ctx.Err()
 	})
 
-	client, _ := rpc.Pipe(rpc.Options{}, rpc.Options{Handler: rpc.Chain(router.Serve, limit)})
+	client, _ := rpc.Options{}.Pipe(rpc.Options{Handler: rpc.Chain(router.Serve, limit)})
 	defer client.Close()
 	for _, method := range []string{"ping", "wait", "sing"} {
 		var answer string
@@ -75,7 +75,7 @@ func ExampleHooks() {
 	server := rpc.Options{Handler: func(context.Context, *rpc.Request) (any, error) {
 		return "pong", nil
 	}}
-	client, _ := rpc.Pipe(rpc.Options{Hooks: rpc.Hooks{
+	client, _ := rpc.Options{Hooks: rpc.Hooks{
 		Frame: func(_ context.Context, d rpc.Direction, frame []byte) {
 			if d == rpc.Outbound {
 				fmt.Printf("--> %s\n", frame)
@@ -88,7 +88,7 @@ func ExampleHooks() {
 				fmt.Println(e.Method, e.ID, "ended:", e.Err, e.Duration < time.Minute)
 			}
 		},
-	}}, server)
+	}}.Pipe(server)
 	_ = client.Call(context.Background(), "ping", nil, nil)
 	client.Close()
 	_ = client.Wait()

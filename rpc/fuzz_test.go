@@ -181,10 +181,10 @@ func FuzzPeer(f *testing.F) {
 			made = framing.ContentLength
 		}
 		stream := &recording{Reader: bytes.NewReader(data)}
-		p := NewPeer(stream, Options{
+		p := Options{
 			Framing: made, Batch: batch, Drain: time.Minute,
 			Handler: func(_ context.Context, r *Request) (any, error) { return r.Params, nil },
-		})
+		}.New(stream)
 		_, lost := errors.AsType[*framing.SyncError](p.Wait())
 		if err := p.Err(); err != io.EOF && !lost {
 			t.Fatalf("ended with %v", err)

@@ -44,7 +44,7 @@ func TestWritesOfLargeFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, to := io.Pipe()
 		w := &writes{Reader: in, got: make(chan string), done: make(chan struct{})}
-		peer := rpc.NewPeer(w, rpc.Options{})
+		peer := rpc.Options{}.New(w)
 		notify := func(name string, size int) string {
 			params := []string{strings.Repeat("x", size)}
 			assert.NilError(t, peer.Notify(t.Context(), name, params))

@@ -92,10 +92,10 @@ func (p *Peer) othersRun() (run bool) {
 	return run
 }
 
-// NewPeer starts a peer on stream. Closing the stream must end a blocked Read and a blocked Write;
+// New starts a peer on stream. Closing the stream must end a blocked Read and a blocked Write;
 // for standard input and output use [Stdio]. Wait waits for the Write. If a Read continues for more
 // than a second after the stream was closed, its goroutine is left behind and its data is dropped.
-func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
+func (o Options) New(stream io.ReadWriteCloser) *Peer {
 	if o.Framing == nil {
 		o.Framing = framing.Newline
 	}
@@ -310,8 +310,8 @@ func (p *Peer) Closed() <-chan struct{} { return p.ctx.Done() }
 func (p *Peer) Done() <-chan struct{} { return p.done }
 
 // Wait blocks until the peer is closed and its goroutines have ended, except for a Read that the
-// stream does not end (see [NewPeer]). It returns what Err does, which is io.EOF if the other side
-// has closed the stream after a whole message.
+// stream does not end (see [Options.New]). It returns what Err does, which is io.EOF if the other
+// side has closed the stream after a whole message.
 func (p *Peer) Wait() error {
 	<-p.done
 	return p.Err()

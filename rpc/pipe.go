@@ -2,10 +2,10 @@ package rpc
 
 import "io"
 
-// Pipe returns two peers that are connected to each other in memory. When one ends, so does the
-// other.
-func Pipe(o1, o2 Options) (*Peer, *Peer) {
+// Pipe returns two peers that are connected to each other in memory, the first with options o and
+// the second with other. When one ends, so does the other.
+func (o Options) Pipe(other Options) (*Peer, *Peer) {
 	r1, w2 := io.Pipe()
 	r2, w1 := io.Pipe()
-	return NewPeer(Stream(r1, w1), o1), NewPeer(Stream(r2, w2), o2)
+	return o.New(Stream(r1, w1)), other.New(Stream(r2, w2))
 }

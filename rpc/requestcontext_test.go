@@ -41,8 +41,8 @@ func TestRequestContext(t *testing.T) {
 						<-release
 						return nil, nil
 					}
-					client, server := rpc.Pipe(rpc.Options{Cancellation: cancellation},
-						rpc.Options{Handler: handler, Cancellation: cancellation})
+					client, server := rpc.Options{Cancellation: cancellation}.
+						Pipe(rpc.Options{Handler: handler, Cancellation: cancellation})
 					call, err := client.Start(t.Context(), "m", nil)
 					assert.NilError(t, err)
 					ctx := <-started

@@ -90,7 +90,7 @@ func TestRouterServesNotifications(t *testing.T) {
 		return taken, nil
 	})
 	var ended []error
-	client, server := rpc.Pipe(rpc.Options{}, rpc.Options{Handler: r.Serve,
+	client, server := rpc.Options{}.Pipe(rpc.Options{Handler: r.Serve,
 		Hooks: rpc.Hooks{Call: func(e rpc.CallEvent) {
 			if e.End && e.ID.IsZero() {
 				ended = append(ended, e.Err)
@@ -237,7 +237,7 @@ func TestHandlerCallsItsPeer(t *testing.T) {
 	})
 	var names rpc.Router
 	rpc.Handle(&names, "name", func(context.Context, struct{}) (string, error) { return "Ann", nil })
-	client, server := rpc.Pipe(rpc.Options{Handler: names.Serve}, rpc.Options{Handler: r.Serve})
+	client, server := rpc.Options{Handler: names.Serve}.Pipe(rpc.Options{Handler: r.Serve})
 	var hello string
 	assert.NilError(t, client.Call(t.Context(), "ask", nil, &hello))
 	assert.Equal(t, hello, "hello Ann")

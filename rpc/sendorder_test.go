@@ -20,8 +20,8 @@ func TestResponsesWaitInOrder(t *testing.T) {
 		in, to := io.Pipe()
 		from, out := io.Pipe()
 		var s stage
-		peer := rpc.NewPeer(duplex{in, out, in}, rpc.Options{Handler: s.handle,
-			Limits: rpc.Limits{MaxUnsent: 1}})
+		peer := rpc.Options{Handler: s.handle,
+			Limits: rpc.Limits{MaxUnsent: 1}}.New(duplex{in, out, in})
 		const n = 40
 		order := make([]int, n)
 		for i := range n {
@@ -51,7 +51,7 @@ func TestSenderGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, _ := io.Pipe()
 		from, out := io.Pipe()
-		peer := rpc.NewPeer(duplex{in, out, in}, rpc.Options{Limits: rpc.Limits{MaxUnsent: 1}})
+		peer := rpc.Options{Limits: rpc.Limits{MaxUnsent: 1}}.New(duplex{in, out, in})
 		sent := make(chan string, 10)
 		cancels := map[string]context.CancelFunc{}
 		for _, method := range []string{"a", "b", "c", "d", "e"} {

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	if kind != "os.Stdin" {
 		stream = Stdio()
 	}
-	p := NewPeer(stream, Options{})
+	p := Options{}.New(stream)
 	if kind == "Stdio writes" {
 		_ = p.Notify(context.Background(), "much", []string{strings.Repeat("x", 1<<20)})
 	}
@@ -107,9 +107,9 @@ func (s *blockedStream) Close() error                { return nil }
 func TestReadAfterCloseIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &blockedStream{make(chan string)}
-		p := NewPeer(s, Options{Hooks: Hooks{Frame: func(context.Context, Direction, []byte) {
+		p := Options{Hooks: Hooks{Frame: func(context.Context, Direction, []byte) {
 			t.Error("a message came after the end")
-		}}})
+		}}}.New(s)
 		_ = p.Close()
 		start := time.Now()
 		assert.NilError(t, p.Wait())

@@ -6,8 +6,8 @@ import (
 )
 
 // Stream returns r and w as one stream, such as the pipes of a child process. Its Close closes each
-// of them that is an [io.Closer]; that must end a blocked Read or Write (see [NewPeer]). Closing
-// [os.Stdin] does not: use [Stdio] for standard input and output.
+// of them that is an [io.Closer]; that must end a blocked Read or Write (see [Options.New]).
+// Closing [os.Stdin] does not: use [Stdio] for standard input and output.
 func Stream(r io.Reader, w io.Writer) io.ReadWriteCloser { return stream{r, w} }
 
 type stream struct {

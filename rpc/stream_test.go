@@ -22,7 +22,7 @@ func TestStream(t *testing.T) {
 	})
 	var out bytes.Buffer
 	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}` + "\n")
-	peer := rpc.NewPeer(rpc.Stream(in, &out), rpc.Options{Handler: r.Serve})
+	peer := rpc.Options{Handler: r.Serve}.New(rpc.Stream(in, &out))
 	assert.Equal(t, peer.Wait(), io.EOF)
 	assert.Equal(t, out.String(), `{"jsonrpc":"2.0","id":1,"result":3}`+"\n")
 }
@@ -63,10 +63,10 @@ func TestStreamOfPipes(t *testing.T) {
 	noLeak(t)
 	r1, w2 := io.Pipe()
 	r2, w1 := io.Pipe()
-	client := rpc.NewPeer(rpc.Stream(r1, w1), rpc.Options{})
-	server := rpc.NewPeer(rpc.Stream(r2, w2), rpc.Options{
+	client := rpc.Options{}.New(rpc.Stream(r1, w1))
+	server := rpc.Options{
 		Handler: func(_ context.Context, req *rpc.Request) (any, error) { return req.Method, nil },
-	})
+	}.New(rpc.Stream(r2, w2))
 	var got string
 	assert.NilError(t, client.Call(t.Context(), "echo", nil, &got))
 	assert.Equal(t, got, "echo")

@@ -73,7 +73,7 @@ func TestLargeMessagesTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, to := io.Pipe()
 		from, out := io.Pipe()
-		peer := rpc.NewPeer(duplex{in, out, in}, rpc.Options{Handler: router.Serve})
+		peer := rpc.Options{Handler: router.Serve}.New(duplex{in, out, in})
 		sent, received := make(chan struct{}, calls), 0
 		go func() {
 			for i := range calls {
@@ -111,7 +111,7 @@ func TestUnreadResponsesStopTheReader(t *testing.T) {
 		from, out := io.Pipe()
 		o := rpc.Options{Handler: parrot}
 		o.Limits.MaxUnsent = len(largeText)
-		peer := rpc.NewPeer(duplex{in, out, in}, o)
+		peer := o.New(duplex{in, out, in})
 		var sent atomic.Int32
 		go func() {
 			for i := range calls {
@@ -139,7 +139,7 @@ func TestAllRequestsBeforeResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, to := io.Pipe()
 		from, out := io.Pipe()
-		peer := rpc.NewPeer(duplex{in, out, in}, rpc.Options{Handler: parrot})
+		peer := rpc.Options{Handler: parrot}.New(duplex{in, out, in})
 		begin := time.Now()
 		for i := range 20 {
 			_, err := io.WriteString(to, largeRequest(strconv.Itoa(i), "m")+"\n")
@@ -247,7 +247,7 @@ func TestEndWhileTheReaderWaits(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				in, to := io.Pipe()
 				_, out := io.Pipe()
-				peer := rpc.NewPeer(duplex{in, out, in}, rpc.Options{Handler: parrot})
+				peer := rpc.Options{Handler: parrot}.New(duplex{in, out, in})
 				var sent atomic.Int32
 				go func() {
 					for i := range 60 {

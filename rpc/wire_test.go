@@ -47,7 +47,7 @@ func onWireOf(t *testing.T, options func(*testing.T) rpc.Options, f func(t *test
 		if o.Framing == nil {
 			o.Framing = framing.Newline
 		}
-		w := &wire{t: t, peer: rpc.NewPeer(duplex{in, out, in}, o), to: to, from: from,
+		w := &wire{t: t, peer: o.New(duplex{in, out, in}), to: to, from: from,
 			codec: o.Framing(from, framing.Limits{})}
 		go func() {
 			for {

@@ -52,7 +52,7 @@ func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 	principal, _ := ctx.Value(contextkey.Principal{}).(string)
 	c := s.Integration().NewConn(context.WithoutCancel(ctx), nil, principal)
 	defer c.Close()
-	peer := rpc.NewPeer(stream, rpc.Options{
+	peer := rpc.Options{
 		Handler:      s.handler,
 		Framing:      framing.Auto,
 		Limits:       s.o.Limits,
@@ -61,7 +61,7 @@ func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 		Drain:        drainTimeout,
 		Hooks:        s.hooks(),
 		Context:      &connContext{c.ctx, c, nil}, // of all requests; each has its peer
-	})
+	}.New(stream)
 	select {
 	case <-peer.Closed():
 	case <-ctx.Done():

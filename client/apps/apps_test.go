@@ -160,11 +160,11 @@ func open(t *testing.T, c *client.Client, o apps.Options) (*apps.View, *appPeer)
 	o.Logger = quiet
 	v := apps.Open(here, c, app, o)
 	p := &appPeer{heard: make(chan string, 99)}
-	p.Peer = rpc.NewPeer(there, rpc.Options{
+	p.Peer = rpc.Options{
 		Handler: func(_ context.Context, req *rpc.Request) (any, error) {
 			p.heard <- req.Method + " " + string(req.Params)
 			return struct{}{}, nil
-		}})
+		}}.New(there)
 	t.Cleanup(func() { _ = v.Close(); _ = p.Close(); <-v.Done(); <-p.Done() })
 	return v, p
 }

@@ -96,10 +96,10 @@ func Open(stream io.ReadWriteCloser, c *client.Client, app *App, o Options) *Vie
 	limits := rpc.Limits{MaxRunning: maxRunning, MaxQueued: maxQueued,
 		MaxQueuedBytes: 2 * maxMessage, MaxResponses: 4 * maxMessage}
 	limits.MaxFrame = maxMessage
-	v.peer = rpc.NewPeer(stream, rpc.Options{Handler: v.handle, Limits: limits,
+	v.peer = rpc.Options{Handler: v.handle, Limits: limits,
 		Cancellation: mcp.Cancellation(), Drain: -1, Ordered: func(method string) bool {
 			return method == mcp.MethodAppInitialize
-		}})
+		}}.New(stream)
 	return v
 }
 

@@ -194,8 +194,8 @@ func stdwireRPC(near, far io.ReadWriteCloser) (connection, error) {
 	rpc.Handle(&router, "echo", func(_ context.Context, p payload) (*payload, error) {
 		return &p, nil
 	})
-	server := rpc.NewPeer(far, rpc.Options{Framing: framing.ContentLength, Handler: router.Serve})
-	client := rpc.NewPeer(near, rpc.Options{Framing: framing.ContentLength})
+	server := rpc.Options{Framing: framing.ContentLength, Handler: router.Serve}.New(far)
+	client := rpc.Options{Framing: framing.ContentLength}.New(near)
 	return connection{
 		void: func(ctx context.Context) error { return client.Call(ctx, "void", nil, nil) },
 		call: func(ctx context.Context, in *payload) (out payload, err error) {

@@ -158,7 +158,7 @@ func TestLanguageServer(t *testing.T) {
 	defer server.Close()
 	e := &editor{asked: make(map[string]int), diagnostics: make(chan string, 100)}
 	var malformed []string // accessed only by the reader
-	peer := rpc.NewPeer(stdio{server}, rpc.Options{
+	peer := rpc.Options{
 		Framing: framing.ContentLength, Handler: e.handle, Cancellation: lsp.Cancellation(),
 		Hooks: rpc.Hooks{Stray: func(frame []byte, reason string) {
 			if !strings.Contains(reason, "no call that waits") {
@@ -166,7 +166,7 @@ func TestLanguageServer(t *testing.T) {
 				malformed = append(malformed, fmt.Sprintf("%s: %.200s", reason, frame))
 			}
 		}},
-	})
+	}.New(stdio{server})
 	defer peer.Close()
 	call := func(method string, params, result any) {
 		t.Helper()

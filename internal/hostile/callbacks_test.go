@@ -181,9 +181,9 @@ var scenarios = map[string]func(run *scenarioRun){
 // apart lists the callbacks without a scenario, and why.
 var apart = map[string]string{
 	"rpc.Chain":                                   "what the middleware returns is the Handler",
-	"rpc.NewPeer":                                 "rpc.Options.Framing reads and writes the stream",
-	"rpc.Pipe":                                    "as NewPeer",
-	"rpc.Stream":                                  "as NewPeer",
+	"rpc.Options.New":                             "rpc.Options.Framing reads and writes the stream",
+	"rpc.Options.Pipe":                            "as New",
+	"rpc.Stream":                                  "as New",
 	"rpc.ShowErrors":                              "what it returns is the Handler",
 	"rpc/rpchttp.ClientOptions.HTTP":              "called by Call, on the caller's goroutine",
 	"rpc/socket.ListenAndServe":                   "calls Serve",

@@ -831,7 +831,7 @@ func appsScenario(run *scenarioRun) {
 	app, err := apps.Read(run.ctx, c, "ui://a/b")
 	run.must(err)
 	page, host := net.Pipe()
-	p := rpc.NewPeer(page, rpc.Options{})
+	p := rpc.Options{}.New(page)
 	v := apps.Open(frame{host, run.enter}, c, app, apps.Options{
 		Logger:  run.logger("client/apps.Options.Logger"),
 		Context: mcp.HostContext{AvailableDisplayModes: []string{"pip"}},

@@ -102,7 +102,7 @@ func rpcScenario(run *scenarioRun) {
 			return nil, nil
 		}, m.Request())
 	})
-	peer := rpc.NewPeer(near, o)
+	peer := o.New(near)
 	go func() { // what cannot be written, because the peer has closed, is of no interest
 		for _, line := range []string{
 			`{"jsonrpc":"2.0","id":1,"method":"m"}`, `{"jsonrpc":"2.0","method":"n"}`,
@@ -155,7 +155,7 @@ func serveScenario(run *scenarioRun) {
 		run.enter("rpc.HandleNotification")
 		return nil
 	})
-	client, server := rpc.Pipe(rpc.Options{}, rpc.Options{Handler: r.Serve})
+	client, server := rpc.Options{}.Pipe(rpc.Options{Handler: r.Serve})
 	_ = client.Notify(run.ctx, "notification", nil)
 	_ = client.Call(run.ctx, "request", nil, nil)
 	_ = client.Close()

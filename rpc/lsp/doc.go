@@ -4,11 +4,11 @@
 //
 //	stream, err := lsp.Open(ctx, os.Args[1:])
 //	...
-//	peer := rpc.NewPeer(stream, rpc.Options{
+//	peer := rpc.Options{
 //		Framing:      framing.ContentLength,
 //		Cancellation: lsp.Cancellation(),
 //		Handler:      router.Serve,
-//	})
+//	}.New(stream)
 //
 // A client that starts a server uses [ServerOutput] in place of framing.ContentLength. The program
 // in internal/examples/languageserver is a whole server.

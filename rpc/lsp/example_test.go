@@ -18,8 +18,8 @@ func ExampleCancellation() {
 		ended <- context.Cause(ctx)
 		return nil, ctx.Err()
 	})
-	editor, _ := rpc.Pipe(rpc.Options{Cancellation: lsp.Cancellation()},
-		rpc.Options{Cancellation: lsp.Cancellation(), Handler: router.Serve})
+	editor, _ := rpc.Options{Cancellation: lsp.Cancellation()}.
+		Pipe(rpc.Options{Cancellation: lsp.Cancellation(), Handler: router.Serve})
 	defer editor.Close()
 
 	// Cancelling the context of a call is enough; the caller does not wait for the response.

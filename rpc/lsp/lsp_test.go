@@ -26,14 +26,12 @@ func TestCancellation(t *testing.T) {
 		return nil, ctx.Err()
 	})
 	sent := make(chan string, 9)
-	editor, server := rpc.Pipe(
-		rpc.Options{Cancellation: lsp.Cancellation(), Hooks: rpc.Hooks{
-			Frame: func(_ context.Context, d rpc.Direction, frame []byte) {
-				if d == rpc.Outbound {
-					sent <- string(frame)
-				}
-			}}},
-		rpc.Options{Cancellation: lsp.Cancellation(), Handler: r.Serve})
+	editor, server := rpc.Options{Cancellation: lsp.Cancellation(), Hooks: rpc.Hooks{
+		Frame: func(_ context.Context, d rpc.Direction, frame []byte) {
+			if d == rpc.Outbound {
+				sent <- string(frame)
+			}
+		}}}.Pipe(rpc.Options{Cancellation: lsp.Cancellation(), Handler: r.Serve})
 
 	// A call whose context ends notifies the server.
 	ctx, cancel := context.WithCancel(t.Context())
@@ -95,7 +93,7 @@ func talks(t *testing.T, near, far io.ReadWriteCloser) {
 	var r rpc.Router
 	rpc.Handle(&r, "ping", func(context.Context, struct{}) (string, error) { return "pong", nil })
 	o := rpc.Options{Framing: framing.ContentLength, Handler: r.Serve}
-	editor, server := rpc.NewPeer(near, o), rpc.NewPeer(far, o)
+	editor, server := o.New(near), o.New(far)
 	for _, p := range []*rpc.Peer{editor, server} {
 		var answer string
 		assert.NilError(t, p.Call(t.Context(), "ping", nil, &answer))

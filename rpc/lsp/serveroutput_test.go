@@ -43,11 +43,11 @@ func TestServerOutput(t *testing.T) {
 			}
 			in, server := io.Pipe()
 			requests, out := io.Pipe()
-			editor := rpc.NewPeer(struct {
+			editor := rpc.Options{Framing: framed}.New(struct {
 				io.Reader
 				io.Writer
 				io.Closer
-			}{in, out, in}, rpc.Options{Framing: framed})
+			}{in, out, in})
 			read := framing.ContentLength(requests, framing.Limits{})
 			go func() {
 				for _, response := range responses {

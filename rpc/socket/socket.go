@@ -2,7 +2,7 @@
 // other [net.Listener].
 //
 //	err := socket.ListenAndServe(ctx, "tcp", "127.0.0.1:4711", func(conn net.Conn) *rpc.Peer {
-//		return rpc.NewPeer(conn, rpc.Options{Handler: router.Serve})
+//		return rpc.Options{Handler: router.Serve}.New(conn)
 //	}, socket.Options{})
 //
 // It is a separate package so that a program that speaks on standard input and output does not link

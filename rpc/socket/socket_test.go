@@ -50,7 +50,7 @@ func (l *memoryListener) Addr() net.Addr { return &net.UnixAddr{} }
 func (l *memoryListener) dial() *rpc.Peer {
 	near, far := net.Pipe()
 	l.conns <- far
-	return rpc.NewPeer(near, rpc.Options{})
+	return rpc.Options{}.New(near)
 }
 
 // serving runs Serve in a bubble. A call of "wait" returns when release is closed or its context
@@ -77,7 +77,7 @@ func serve(t *testing.T, o socket.Options) *serving {
 	rpc.Handle(&r, "ping", func(context.Context, struct{}) (string, error) { return "pong", nil })
 	go func() {
 		s.result <- socket.Serve(ctx, s, func(conn net.Conn) *rpc.Peer {
-			return rpc.NewPeer(conn, rpc.Options{Handler: r.Serve})
+			return rpc.Options{Handler: r.Serve}.New(conn)
 		}, o)
 	}()
 	return s

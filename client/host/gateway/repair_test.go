@@ -40,18 +40,17 @@ func (s scripted) server(id string, serving *sync.WaitGroup) gateway.Upstream {
 func (s scripted) serve(stream io.ReadWriteCloser) { _ = s.peer(stream).Wait() }
 
 func (s scripted) peer(stream io.ReadWriteCloser) *rpc.Peer {
-	return rpc.NewPeer(stream,
-		rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
-			if r.Method == mcp.MethodInitialize {
-				return json.RawMessage(
-						`{"protocolVersion":"2025-11-25","serverInfo":{"name":"scripted","version":"1"},"capabilities":{"tools":{},"prompts":{},"resources":{"subscribe":true}}}`),
-					nil
-			}
-			if result, ok := s[r.Method]; ok {
-				return json.RawMessage(result), nil
-			}
-			return nil, rpc.ErrMethodNotFound
-		}})
+	return rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
+		if r.Method == mcp.MethodInitialize {
+			return json.RawMessage(
+					`{"protocolVersion":"2025-11-25","serverInfo":{"name":"scripted","version":"1"},"capabilities":{"tools":{},"prompts":{},"resources":{"subscribe":true}}}`),
+				nil
+		}
+		if result, ok := s[r.Method]; ok {
+			return json.RawMessage(result), nil
+		}
+		return nil, rpc.ErrMethodNotFound
+	}}.New(stream)
 }
 
 // An invalid definition is repaired if its meaning is clear and withheld otherwise. Other

@@ -55,14 +55,14 @@ func main() {
 		exit() // a handler must not call Shutdown itself
 		return nil
 	})
-	peer := rpc.NewPeer(stream, rpc.Options{Framing: framing.ContentLength,
+	peer := rpc.Options{Framing: framing.ContentLength,
 		Cancellation: lsp.Cancellation(), Handler: r.Serve,
 		// the editor reads "Internal error" only, and nothing about a notification
 		Hooks: rpc.Hooks{Call: func(e rpc.CallEvent) {
 			if e.End && e.Direction == rpc.Inbound && e.Err != nil {
 				log.Printf("%s: %v", e.Method, e.Err)
 			}
-		}}})
+		}}}.New(stream)
 	select {
 	case <-running.Done(): // what came before exit is still answered
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)

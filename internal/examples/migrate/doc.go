@@ -189,8 +189,9 @@
 //
 //	sourcegraph: jsonrpc2.NewConn(ctx, NewBufferedStream(rwc,
 //	VSCodeObjectCodec{}), h); jrpc2: server.Start(channel.LSP(r, w))
-//	    rpc.NewPeer(stream, rpc.Options{Framing: framing.ContentLength,
-//	    Handler: …}); a stream is rpc.Stdio(), rpc.Stream(r, w), or a net.Conn
+//	    rpc.Options{Framing: framing.ContentLength,
+//	    Handler: …}.New(stream); a stream is rpc.Stdio(), rpc.Stream(r, w), or
+//	    a net.Conn
 //	PlainObjectCodec, channel.Line
 //	    the default framing: one message a line
 //	jsonrpc2.HandlerWithError(f), AsyncHandler(h)

@@ -29,8 +29,8 @@ const mockDrain = 5 * time.Second
 // last one without a response, or after the response and before the next message of the client. It
 // waits for responses of the client that came before the server's response in the recording.
 func (m *Mock) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
-	peer := rpc.NewPeer(stream, rpc.Options{Handler: m.handle, Framing: framing.Auto,
-		Cancellation: mcp.Cancellation(), Batch: true, Drain: mockDrain})
+	peer := rpc.Options{Handler: m.handle, Framing: framing.Auto,
+		Cancellation: mcp.Cancellation(), Batch: true, Drain: mockDrain}.New(stream)
 	stop := context.AfterFunc(ctx, func() { _ = peer.Close() })
 	defer stop()
 	if err := peer.Wait(); ctx.Err() == nil && !errors.Is(err, io.EOF) {
