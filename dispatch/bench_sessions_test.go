@@ -21,7 +21,7 @@ func BenchmarkAdd10000(b *testing.B) {
 }
 
 func BenchmarkDispatchInASession(b *testing.B) {
-	all := dispatch.NewSessions(dispatch.SessionOptions[int]{Idle: 1 << 40})
+	all := dispatch.SessionOptions[int]{Idle: 1 << 40}.New()
 	_, err := all.Open(b.Context(),
 		func(context.Context) (string, int, error) { return "a", 1, nil })
 	assert.NilError(b, err)
@@ -30,7 +30,7 @@ func BenchmarkDispatchInASession(b *testing.B) {
 		func(ctx context.Context, in sessionInput) (int, error) {
 			return all.Get(ctx, in.Session.Session)
 		})
-	d := dispatch.NewDispatcher(c, dispatch.Options{})
+	d := dispatch.Options{}.New(c)
 	arguments := json.RawMessage(
 		`{"session":"a","text":"0123456789012345678901234567890123456789"}`)
 	b.ReportAllocs()

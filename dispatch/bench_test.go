@@ -27,7 +27,7 @@ func newDispatcher(t testing.TB, n int) *dispatch.Dispatcher {
 		dispatch.Add(c, dispatch.Spec{Name: fmt.Sprintf("a.op%d", i),
 			Summary: "Says what you said.", Type: dispatch.Read}, echoMessage)
 	}
-	return dispatch.NewDispatcher(c, dispatch.Options{})
+	return dispatch.Options{}.New(c)
 }
 
 func BenchmarkDispatch(b *testing.B) {
@@ -51,7 +51,7 @@ func BenchmarkDispatchRaw(b *testing.B) {
 		func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {
 			return in, nil
 		})
-	d := dispatch.NewDispatcher(c, dispatch.Options{})
+	d := dispatch.Options{}.New(c)
 	b.ReportAllocs()
 	for b.Loop() {
 		d.Dispatch(context.Background(), &dispatch.Call{Operation: "a.op", Arguments: typicalArgs})
@@ -94,7 +94,7 @@ func BenchmarkRegister10000(b *testing.B) {
 func BenchmarkNew(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		_, err := dispatch.New(
+		_, err := dispatch.NewOperation(
 			dispatch.Spec{Name: "a.op", Summary: "Says what you said.", Type: dispatch.Read}, echoMessage)
 		assert.NilError(b, err)
 	}

@@ -126,7 +126,7 @@ func TestGateDoesNotReplaceTheBlocklist(t *testing.T) {
 			t.Error("it ran")
 			return nothing{}, nil
 		})
-		d := dispatch.NewDispatcher(c, dispatch.Options{})
+		d := dispatch.Options{}.New(c)
 		for arguments, want := range map[string]dispatch.Code{`{"city":"sudo"}`: dispatch.Blocked,
 			`{"city":1}`: dispatch.InvalidInput} {
 			e := d.Dispatch(t.Context(),

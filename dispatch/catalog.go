@@ -266,10 +266,10 @@ func (c *Catalog) snapshot() *snapshot {
 }
 
 // Add makes an operation and registers it. It panics with the operation's name if the declaration
-// is invalid or the name is taken, as http.ServeMux.Handle does. Use [New] and [Catalog.Register]
-// for operations that are not known at compile time.
+// is invalid or the name is taken, as http.ServeMux.Handle does. Use [NewOperation] and
+// [Catalog.Register] for operations that are not known at compile time.
 func Add[In, Out any](c *Catalog, spec Spec, fn func(context.Context, In) (Out, error)) {
-	op, err := New(spec, fn)
+	op, err := NewOperation(spec, fn)
 	if err == nil {
 		err = c.Register(op)
 	}

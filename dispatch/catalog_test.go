@@ -24,7 +24,7 @@ func newOperation(t testing.TB, name string, change ...func(*dispatch.Spec)) *di
 	for _, fn := range change {
 		fn(&spec)
 	}
-	op, err := dispatch.New(spec, doNothing)
+	op, err := dispatch.NewOperation(spec, doNothing)
 	assert.NilError(t, err)
 	return op
 }
@@ -107,7 +107,7 @@ func TestClosedGateHidesAnOperation(t *testing.T) {
 	assert.DeepEqual(t, operationNames(c), []string{"a.bill", "a.open", "a.write"})
 	_, ok := c.Lookup("a.exec")
 	assert.Assert(t, !ok)
-	envelope := dispatch.NewDispatcher(c, dispatch.Options{}).Dispatch(t.Context(),
+	envelope := dispatch.Options{}.New(c).Dispatch(t.Context(),
 		&dispatch.Call{Operation: "a.exec"})
 	assert.Equal(t, envelope.Err.Code, dispatch.UnknownOperation)
 
@@ -244,7 +244,7 @@ func TestAddPanicsOnAMisdeclaredOperation(t *testing.T) {
 
 func TestRegisterAndDispatchAtTheSameTime(t *testing.T) {
 	c := dispatch.NewCatalog()
-	d := dispatch.NewDispatcher(c, dispatch.Options{})
+	d := dispatch.Options{}.New(c)
 	var ops []*dispatch.Operation
 	for i := range 50 {
 		ops = append(ops, newOperation(t, fmt.Sprintf("a.op%d", i)))

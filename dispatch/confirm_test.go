@@ -62,7 +62,7 @@ func TestOtherOperationsNeedNoConfirmation(t *testing.T) {
 // An operation that changes nothing cannot be destructive.
 func TestDestructiveReadIsRefused(t *testing.T) {
 	for _, kind := range []dispatch.Type{dispatch.Read, dispatch.Wait} {
-		_, err := dispatch.New(
+		_, err := dispatch.NewOperation(
 			dispatch.Spec{Name: "a.b", Summary: "S.", Type: kind, Destructive: true}, doNothing)
 		assert.ErrorContains(t, err, `dispatch: operation "a.b": it is destructive and of kind `+
 			string(kind))
@@ -168,7 +168,7 @@ func ExampleConfirm() {
 			return "written", nil
 		})
 
-	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
+	dispatcher := dispatch.Options{}.New(catalog)
 	arguments := json.RawMessage(`{"name":"a.txt","text":"new"}`)
 	for _, confirmed := range []bool{false, true} { // a surface asks a person before it calls again
 		envelope := dispatcher.Dispatch(context.Background(),

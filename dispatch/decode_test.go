@@ -256,7 +256,7 @@ func TestLenient(t *testing.T) {
 	const arguments = `{"path":"x","limit":null,"note":null,"reason":"because"}`
 	run := func(o dispatch.Options, arguments string) dispatch.Envelope {
 		o.Logger = slog.New(slog.DiscardHandler)
-		return dispatch.NewDispatcher(c, o).Dispatch(t.Context(),
+		return o.New(c).Dispatch(t.Context(),
 			&dispatch.Call{Operation: "a.op", Arguments: json.RawMessage(arguments)})
 	}
 	assert.Equal(t, run(dispatch.Options{}, arguments).Err.Code, dispatch.InvalidInput)

@@ -79,8 +79,8 @@ type Dispatcher struct {
 
 const defaultSlow = 10 * time.Second
 
-// NewDispatcher returns a dispatcher of the operations that c has at the time of each call.
-func NewDispatcher(c *Catalog, o Options) *Dispatcher {
+// New returns a dispatcher of the operations that c has at the time of each call.
+func (o Options) New(c *Catalog) *Dispatcher {
 	if o.Blocklist == nil {
 		o.Blocklist = DefaultBlocklist()
 	}

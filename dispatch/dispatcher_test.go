@@ -27,7 +27,7 @@ type fixture struct {
 func newFixture(o dispatch.Options) *fixture {
 	fx := &fixture{Catalog: dispatch.NewCatalog()}
 	o.Logger = slog.New(slog.NewTextHandler(&fx.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	fx.Dispatcher = dispatch.NewDispatcher(fx.Catalog, o)
+	fx.Dispatcher = o.New(fx.Catalog)
 	return fx
 }
 

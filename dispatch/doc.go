@@ -10,7 +10,7 @@
 //		Name: "note.get", Summary: "Get a note.", Type: dispatch.Read,
 //		Errors: []dispatch.Code{dispatch.NotFound}}, notes.get)
 //
-//	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
+//	dispatcher := dispatch.Options{}.New(catalog)
 //	call := &dispatch.Call{Operation: "note.get", Arguments: json.RawMessage(`{"id":"7"}`)}
 //	envelope := dispatcher.Dispatch(ctx, call)
 //	// {"success":true,"data":{"text":"Buy milk."},"error":null}

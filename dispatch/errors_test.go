@@ -154,7 +154,7 @@ func TestOriginal(t *testing.T) {
 				dispatch.CallFrom(ctx).UpstreamResult = json.RawMessage(tc.original)
 				return 1, tc.err
 			})
-		e := dispatch.NewDispatcher(catalog, dispatch.Options{}).Dispatch(t.Context(),
+		e := dispatch.Options{}.New(catalog).Dispatch(t.Context(),
 			&dispatch.Call{Operation: "op"})
 		assert.Equal(t, string(e.AppendJSON(nil)), tc.want)
 	}

@@ -62,7 +62,7 @@ func catalog(gates ...dispatch.Gate) *dispatch.Catalog {
 // line.
 func Example_application() {
 	c := catalog(GateBilling)
-	d := dispatch.NewDispatcher(c, dispatch.Options{})
+	d := dispatch.Options{}.New(c)
 	switch strings.Join(os.Args[1:min(2, len(os.Args))], "") {
 	case "mcp":
 		log.Fatal(server.New(server.Info{Name: "billing", Version: "1.0.0"},

@@ -14,13 +14,13 @@ type Counter struct{ n int }
 // A counter outlives a call: one operation opens a session, another one uses it, and Shutdown
 // closes it at the end of the program.
 func ExampleSessions() {
-	counters := dispatch.NewSessions(dispatch.SessionOptions[*Counter]{
+	counters := dispatch.SessionOptions[*Counter]{
 		Idle: 10 * time.Minute,
 		Close: func(_ context.Context, id string, c *Counter) error {
 			fmt.Println("closing", id, "at", c.n)
 			return nil
 		},
-	})
+	}.New()
 
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
@@ -47,7 +47,7 @@ func ExampleSessions() {
 			return c.n, nil
 		})
 
-	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
+	dispatcher := dispatch.Options{}.New(catalog)
 	call := func(operation, arguments string) {
 		envelope := dispatcher.Dispatch(context.Background(),
 			&dispatch.Call{Operation: operation, Arguments: json.RawMessage(arguments)})

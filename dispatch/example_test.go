@@ -39,7 +39,7 @@ func Example() {
 		Errors:  []dispatch.Code{dispatch.NotFound},
 	}, getNote)
 
-	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{Timeout: time.Minute})
+	dispatcher := dispatch.Options{Timeout: time.Minute}.New(catalog)
 	for _, arguments := range []string{`{"id":"7"}`, `{"id":"8"}`, `{}`} {
 		envelope := dispatcher.Dispatch(context.Background(), &dispatch.Call{
 			Operation: "note.get",
@@ -65,8 +65,7 @@ func ExampleInterceptor() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
 		dispatch.Spec{Name: "note.get", Summary: "Get a note.", Type: dispatch.Read}, getNote)
-	dispatcher := dispatch.NewDispatcher(catalog,
-		dispatch.Options{Interceptors: []dispatch.Interceptor{audit}})
+	dispatcher := dispatch.Options{Interceptors: []dispatch.Interceptor{audit}}.New(catalog)
 
 	dispatcher.Dispatch(context.Background(),
 		&dispatch.Call{Operation: "note.get", Arguments: json.RawMessage(`{"id":"7"}`),
@@ -93,7 +92,7 @@ func ExampleCatalog_Declare() {
 					"all 100 mails of today are sent").With(map[string]int{"limit": 100})
 		})
 
-	envelope := dispatch.NewDispatcher(catalog, dispatch.Options{}).Dispatch(context.Background(),
+	envelope := dispatch.Options{}.New(catalog).Dispatch(context.Background(),
 		&dispatch.Call{Operation: "mail.send"})
 	info, _ := catalog.CodeInfo(envelope.Err.Code)
 	fmt.Printf("%s\nHTTP %d\n", envelope.AppendJSON(nil), info.HTTPStatus)
@@ -112,8 +111,7 @@ func ExampleErrorf() {
 			_, err := os.ReadFile("/nonexistent/secret.key")
 			return "", err
 		})
-	dispatcher := dispatch.NewDispatcher(catalog,
-		dispatch.Options{Logger: slog.New(slog.DiscardHandler)})
+	dispatcher := dispatch.Options{Logger: slog.New(slog.DiscardHandler)}.New(catalog)
 
 	envelope := dispatcher.Dispatch(context.Background(), &dispatch.Call{Operation: "key.show"})
 	fmt.Println(envelope.Err)

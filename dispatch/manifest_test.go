@@ -39,7 +39,7 @@ func TestManifestIsStable(t *testing.T) {
 		assert.NilError(t,
 			c.Declare(dispatch.CodeInfo{Code: "quota_exceeded", Recoverable: true, HTTPStatus: 429,
 				ExitCode: 5, Summary: "Too much."}))
-		full, err := dispatch.New(dispatch.Spec{
+		full, err := dispatch.NewOperation(dispatch.Spec{
 			Name: "weather.report", Title: "Weather", Summary: "Report the weather.",
 			Description: "Report the weather of a city, <now> & later.",
 			Type:        dispatch.Write, Idempotent: true, OpenWorld: true,
@@ -49,7 +49,7 @@ func TestManifestIsStable(t *testing.T) {
 				{Summary: "Oslo", Input: json.RawMessage(`{ "city": "Oslo" }`)}},
 		}, echo)
 		assert.NilError(t, err)
-		raw, err := dispatch.New(
+		raw, err := dispatch.NewOperation(
 			dispatch.Spec{Name: "a.raw", Summary: "Takes and returns anything.",
 				Type: dispatch.Eval},
 			func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil })

@@ -42,8 +42,7 @@ func TestMissing(t *testing.T) {
 		"adds the operation": {func(context.Context, string) error { add(); return nil }, ""},
 	} {
 		c.Remove("late.come")
-		d := dispatch.NewDispatcher(c,
-			dispatch.Options{Logger: slog.New(slog.DiscardHandler), Missing: tt.missing})
+		d := dispatch.Options{Logger: slog.New(slog.DiscardHandler), Missing: tt.missing}.New(c)
 		e := d.Dispatch(t.Context(), &dispatch.Call{Operation: "late.come"})
 		if tt.want == "" {
 			assert.Assert(t, e.Err == nil, name)

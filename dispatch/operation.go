@@ -61,8 +61,8 @@ type Example struct {
 	Input   json.RawMessage
 }
 
-// An Operation is a checked and compiled [Spec] with its function. It is made by [New], never
-// changes, and is safe for concurrent use.
+// An Operation is a checked and compiled [Spec] with its function. It is made by [NewOperation],
+// never changes, and is safe for concurrent use.
 type Operation struct {
 	spec      Spec
 	exact     json.RawMessage // see ExactInput
@@ -101,7 +101,8 @@ const maxName = 128 // bytes, as for the name of an MCP tool
 //
 // The error names the operation and the mistake in its spec. [Catalog.Register] checks that its
 // codes exist.
-func New[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Operation, error) {
+func NewOperation[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Operation,
+	error) {
 	if fn == nil {
 		return nil, fmt.Errorf("dispatch: operation %q: the function is nil", spec.Name)
 	}

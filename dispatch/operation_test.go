@@ -64,7 +64,7 @@ func TestNewRefusesInvalidSpecs(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			spec := dispatch.Spec{Name: "fs.read", Summary: "Read.", Type: dispatch.Read}
 			tc.change(&spec)
-			op, err := dispatch.New(spec, doNothing)
+			op, err := dispatch.NewOperation(spec, doNothing)
 			assert.Assert(t, op == nil)
 			assert.ErrorContains(t, err, tc.want)
 			assert.Assert(t,
@@ -75,18 +75,20 @@ func TestNewRefusesInvalidSpecs(t *testing.T) {
 
 func TestNewRefusesTypes(t *testing.T) {
 	spec := dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read}
-	_, err := dispatch.New[nothing, nothing](spec, nil)
+	_, err := dispatch.NewOperation[nothing, nothing](spec, nil)
 	assert.ErrorContains(t, err, `operation "a.b": the function is nil`)
-	_, err = dispatch.New(spec,
+	_, err = dispatch.NewOperation(spec,
 		func(context.Context, []string) (nothing, error) { return nothing{}, nil })
 	assert.ErrorContains(t, err, `operation "a.b": input schema: it must have "type":"object"`)
-	_, err = dispatch.New(spec, func(context.Context, struct{ C chan int }) (nothing, error) {
-		return nothing{}, nil
-	})
+	_, err = dispatch.NewOperation(
+		spec, func(context.Context, struct{ C chan int }) (nothing, error) {
+			return nothing{}, nil
+		})
 	assert.ErrorContains(t, err, `operation "a.b": input schema: `)
-	_, err = dispatch.New(spec, func(context.Context, nothing) (func(), error) { return nil, nil })
+	_, err = dispatch.NewOperation(
+		spec, func(context.Context, nothing) (func(), error) { return nil, nil })
 	assert.ErrorContains(t, err, `operation "a.b": output schema: `)
-	_, err = dispatch.New(spec,
+	_, err = dispatch.NewOperation(spec,
 		func(context.Context, struct{ *dispatch.Instance }) (nothing, error) {
 			return nothing{}, nil
 		})
@@ -94,7 +96,8 @@ func TestNewRefusesTypes(t *testing.T) {
 }
 
 func TestSchemasAreInferred(t *testing.T) {
-	op, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read}, echo)
+	op, err := dispatch.NewOperation(
+		dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read}, echo)
 	assert.NilError(t, err)
 	var input struct {
 		Type                 string
@@ -117,7 +120,8 @@ func TestSchemasAreInferred(t *testing.T) {
 
 func TestRawTypesHaveNoInferredSchema(t *testing.T) {
 	raw := func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil }
-	op, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read}, raw)
+	op, err := dispatch.NewOperation(
+		dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read}, raw)
 	assert.NilError(t, err)
 	assert.Equal(t, string(op.Spec().Input), `{"type":"object","properties":{}}`)
 	assert.Assert(t, op.Spec().Output == nil)
@@ -126,7 +130,7 @@ func TestRawTypesHaveNoInferredSchema(t *testing.T) {
 func TestGivenSchemasAreOnOneLineAndCopied(t *testing.T) {
 	given := json.RawMessage("{\n \"type\": \"object\"\r\n}")
 	example := json.RawMessage("{\n}")
-	op, err := dispatch.New(
+	op, err := dispatch.NewOperation(
 		dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read, Input: given, Output: given,
 			Examples: []dispatch.Example{{Summary: "E", Input: example}}}, doNothing)
 	assert.NilError(t, err)
@@ -141,7 +145,7 @@ func TestSpecIsCopied(t *testing.T) {
 	codes := make([]dispatch.Code, 1, 8)
 	codes[0] = dispatch.NotFound
 	spec := dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read, Errors: codes}
-	op, err := dispatch.New(spec,
+	op, err := dispatch.NewOperation(spec,
 		func(context.Context, instanceInput) (nothing, error) { return nothing{}, nil })
 	assert.NilError(t, err)
 	codes[0] = dispatch.StateError
@@ -180,7 +184,7 @@ func TestNilsFitTheOutputSchema(t *testing.T) {
 			assert.NilError(t, err)
 			c := dispatch.NewCatalog()
 			assert.NilError(t, c.Register(op))
-			e := dispatch.NewDispatcher(c, dispatch.Options{}).Dispatch(t.Context(),
+			e := dispatch.Options{}.New(c).Dispatch(t.Context(),
 				&dispatch.Call{Operation: op.Name()})
 			assert.Assert(t, e.Err == nil, e.Err)
 			assertFits(t, op.Spec().Output, e.Data)
@@ -205,7 +209,8 @@ func TestNilsFitTheOutputSchema(t *testing.T) {
 }
 
 func returns[Out any](spec dispatch.Spec, out Out) (*dispatch.Operation, error) {
-	return dispatch.New(spec, func(context.Context, nothing) (Out, error) { return out, nil })
+	return dispatch.NewOperation(
+		spec, func(context.Context, nothing) (Out, error) { return out, nil })
 }
 
 func assertFits(t *testing.T, text, data json.RawMessage) {

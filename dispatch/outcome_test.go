@@ -129,8 +129,9 @@ func TestShowErrors(t *testing.T) {
 	fx := newFixture(dispatch.Options{ShowErrors: true})
 	register(fx, func(context.Context, nothing) (nothing, error) { panic("secret") })
 	assert.Equal(t, string(fx.call(t.Context(), ``).AppendJSON(nil)), internalErrorJSON)
-	d := dispatch.NewDispatcher(dispatch.NewCatalog(), dispatch.Options{ShowErrors: true,
-		Missing: func(context.Context, string) error { return errors.New("it is down") }})
+	d := dispatch.Options{ShowErrors: true,
+		Missing: func(context.Context, string) error { return errors.New("it is down") }}.
+		New(dispatch.NewCatalog())
 	e := d.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b"})
 	assert.Equal(t, e.Err.Error(), "internal_error: it is down")
 

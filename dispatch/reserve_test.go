@@ -22,7 +22,7 @@ func TestReserve(t *testing.T) {
 			func(ctx context.Context, in struct{ N int64 }) (struct{}, error) {
 				return struct{}{}, dispatch.Reserve(ctx, in.N)
 			})
-		d := dispatch.NewDispatcher(c, dispatch.Options{})
+		d := dispatch.Options{}.New(c)
 		call := func(ctx context.Context, arguments string) *dispatch.Error {
 			return d.Dispatch(ctx,
 				&dispatch.Call{Operation: "large", Arguments: []byte(arguments)}).Err

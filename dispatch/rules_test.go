@@ -24,11 +24,13 @@ var kinds = []dispatch.Type{dispatch.Read, dispatch.Write, dispatch.Destructive,
 // starts.
 func TestKindIsFromAClosedSet(t *testing.T) {
 	for _, kind := range kinds {
-		_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Type: kind}, doNothing)
+		_, err := dispatch.NewOperation(
+			dispatch.Spec{Name: "a.b", Summary: "S.", Type: kind}, doNothing)
 		assert.NilError(t, err)
 	}
 	for _, kind := range []dispatch.Type{"", "Read", "read ", "execute", "query", "\x00"} {
-		_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Type: kind}, doNothing)
+		_, err := dispatch.NewOperation(
+			dispatch.Spec{Name: "a.b", Summary: "S.", Type: kind}, doNothing)
 		assert.ErrorContains(t, err,
 			fmt.Sprintf(`operation "a.b": kind %q is none of read, write, destructive, lifecycle, wait, eval`,
 				kind))
@@ -38,7 +40,7 @@ func TestKindIsFromAClosedSet(t *testing.T) {
 // The kind, the gate and other metadata are not part of the input; sending them is an error.
 func TestMetadataIsNeverInput(t *testing.T) {
 	for _, kind := range kinds {
-		op, err := dispatch.New(
+		op, err := dispatch.NewOperation(
 			dispatch.Spec{Name: "a.b", Summary: "S.", Type: kind, Gate: dispatch.GateEval,
 				Idempotent: true, OpenWorld: true},
 			func(context.Context, sessionInput) (nothing, error) { return nothing{}, nil })
@@ -48,7 +50,7 @@ func TestMetadataIsNeverInput(t *testing.T) {
 		assert.Equal(t, len(input.Properties), 2, "%s", op.Spec().Input)
 		c := dispatch.NewCatalog(dispatch.GateEval)
 		assert.NilError(t, c.Register(op))
-		d := dispatch.NewDispatcher(c, dispatch.Options{})
+		d := dispatch.Options{}.New(c)
 		for _, name := range []string{"kind", "gate", "destructive", "confirmed", "principal",
 			"operation"} {
 			e := d.Dispatch(t.Context(),
@@ -98,24 +100,24 @@ func TestDescriptionEndsWithTheCodesOfWhatItIs(t *testing.T) {
 		want string
 	}{
 		{"of kind write", func() (*dispatch.Operation, error) {
-			return dispatch.New(spec(kind(dispatch.Write)), doNothing)
+			return dispatch.NewOperation(spec(kind(dispatch.Write)), doNothing)
 		}, ""},
 		{"of kind destructive", func() (*dispatch.Operation, error) {
-			return dispatch.New(spec(kind(dispatch.Destructive)), doNothing)
+			return dispatch.NewOperation(spec(kind(dispatch.Destructive)), doNothing)
 		}, "confirmation_required"},
 		{"of kind eval", func() (*dispatch.Operation, error) {
-			return dispatch.New(spec(kind(dispatch.Eval)), doNothing)
+			return dispatch.NewOperation(spec(kind(dispatch.Eval)), doNothing)
 		}, "blocked"},
 		{"with an instance", func() (*dispatch.Operation, error) {
-			return dispatch.New(spec(kind(dispatch.Read)),
+			return dispatch.NewOperation(spec(kind(dispatch.Read)),
 				func(context.Context, instanceInput) (nothing, error) { return nothing{}, nil })
 		}, "unknown_instance"},
 		{"with a session", func() (*dispatch.Operation, error) {
-			return dispatch.New(spec(kind(dispatch.Read)),
+			return dispatch.NewOperation(spec(kind(dispatch.Read)),
 				func(context.Context, sessionInput) (nothing, error) { return nothing{}, nil })
 		}, "not_running"},
 		{"all of these, after those of the spec", func() (*dispatch.Operation, error) {
-			return dispatch.New(
+			return dispatch.NewOperation(
 				spec(dispatch.Spec{Type: dispatch.Eval, Destructive: true,
 					Errors: []dispatch.Code{dispatch.NotFound, dispatch.Blocked}}),
 				func(context.Context, struct {

@@ -77,7 +77,7 @@ func selectedValues(ctx context.Context, s *dispatch.Session, i *dispatch.Instan
 
 // An embedded pointer could be nil.
 func TestSessionAsAPointerIsRefused(t *testing.T) {
-	_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read},
+	_, err := dispatch.NewOperation(dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read},
 		func(context.Context, struct{ *dispatch.Session }) (nothing, error) {
 			return nothing{}, nil
 		})
@@ -92,7 +92,7 @@ func TestSelectorsAreArguments(t *testing.T) {
 		dispatch.Session
 		Text string `json:"text"`
 	}
-	op, err := dispatch.New(
+	op, err := dispatch.NewOperation(
 		dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read,
 			Errors: []dispatch.Code{dispatch.NotRunning}},
 		func(context.Context, both) (nothing, error) { return nothing{}, nil })

@@ -92,8 +92,8 @@ type SessionInfo[T any] struct {
 
 const closeTimeout = 10 * time.Second // for sessions that end without a call of Close
 
-// NewSessions returns an empty set of sessions.
-func NewSessions[T any](o SessionOptions[T]) *Sessions[T] {
+// New returns an empty set of sessions.
+func (o SessionOptions[T]) New() *Sessions[T] {
 	o.Max = cmp.Or(o.Max, 64)
 	o.Logger = lograte.Logger(o.Logger)
 	return &Sessions[T]{options: o, places: quota.NewPool(int64(o.Max)),

@@ -45,7 +45,7 @@ func newShellService(o dispatch.SessionOptions[int]) *shellService {
 	s := &shellService{fixture: newFixture(dispatch.Options{})}
 	o.Logger = slog.New(slog.NewTextHandler(&s.log, nil))
 	o.Close = s.free
-	s.all = dispatch.NewSessions(o)
+	s.all = o.New()
 	dispatch.Add(s.Catalog,
 		dispatch.Spec{Name: "shell.open", Summary: "Open.", Type: dispatch.Lifecycle,
 			Errors: []dispatch.Code{dispatch.StateError}}, s.open)

@@ -125,7 +125,7 @@ func TestCloseThatPanicsIsAnError(t *testing.T) {
 }
 
 func TestSessionsWithoutClose(t *testing.T) {
-	all := dispatch.NewSessions(dispatch.SessionOptions[string]{})
+	all := dispatch.SessionOptions[string]{}.New()
 	id, err := all.Open(t.Context(),
 		func(context.Context) (string, string, error) { return "a", "value", nil })
 	assert.NilError(t, err)
@@ -156,7 +156,7 @@ func TestShutdownClosesInReverse(t *testing.T) {
 }
 
 func TestShutdownOfNothing(t *testing.T) {
-	assert.NilError(t, dispatch.NewSessions(dispatch.SessionOptions[int]{}).Shutdown(t.Context()))
+	assert.NilError(t, dispatch.SessionOptions[int]{}.New().Shutdown(t.Context()))
 }
 
 // Each session gets an equal part of the remaining time, so one that takes all of its part leaves

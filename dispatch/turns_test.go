@@ -37,7 +37,7 @@ func TestLargeResultsTakeTurns(t *testing.T) {
 		dispatch.Add(catalog, dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read,
 			Output: []byte(`{}`)},
 			func(context.Context, struct{}) (largeText, error) { return largeText{}, nil })
-		d := dispatch.NewDispatcher(catalog, dispatch.Options{})
+		d := dispatch.Options{}.New(catalog)
 		ctx := turn.Within(t.Context(), new(turn.Line), "")
 		call := func() {
 			e := d.Dispatch(ctx, &dispatch.Call{Operation: "a.b"})

@@ -1,7 +1,7 @@
 package dispatch
 
-// A Type is the effect of an operation. The set is closed: [New] refuses other types. Surfaces and
-// policies use it; it is not part of an operation's input.
+// A Type is the effect of an operation. The set is closed: [NewOperation] refuses other types.
+// Surfaces and policies use it; it is not part of an operation's input.
 type Type string
 
 const (

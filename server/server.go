@@ -206,7 +206,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	}
 	s := &Server{
 		o: o, results: results.New(encoded, o.ListTTL), sealer: sealed.Lazy(o.StateKey),
-		catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
+		catalog: catalog, dispatcher: o.Dispatch.New(catalog),
 		log: lograte.Logger(o.Logger), conns: make(map[*Conn]struct{}),
 		watchers: make(subscriptions.Watchers[*Conn]),
 		deferred: make(map[subscriptions.Change]struct{}),

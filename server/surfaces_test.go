@@ -72,7 +72,7 @@ func TestPrincipalBehindTheHTTPAPI(t *testing.T) {
 		func(ctx context.Context, _ struct{}) (string, error) {
 			return dispatch.PrincipalFrom(ctx), nil
 		})
-	d := dispatch.NewDispatcher(c, dispatch.Options{})
+	d := dispatch.Options{}.New(c)
 	h := api.Options{Principal: func(*http.Request) (string, error) { return "ada", nil }}.New(d)
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodPost, "/v1/whoami", strings.NewReader(`{}`))
@@ -85,8 +85,8 @@ func TestPrincipalBehindTheHTTPAPI(t *testing.T) {
 // Without its own logger, the HTTP API uses the logger of the dispatcher.
 func TestHTTPAPILoggerIsTheDispatchers(t *testing.T) {
 	var log strings.Builder
-	d := dispatch.NewDispatcher(dispatch.NewCatalog(),
-		dispatch.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	d := dispatch.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.
+		New(dispatch.NewCatalog())
 	h := api.Options{Principal: func(*http.Request) (string, error) {
 		return "", errors.New("no such token")
 	}}.New(d)

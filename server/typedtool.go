@@ -88,7 +88,7 @@ func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error))
 			err = fmt.Errorf("a result of type %T has no structured content for an OutputSchema", zero)
 			break
 		}
-		typed.op, err = dispatch.New(spec, fn)
+		typed.op, err = dispatch.NewOperation(spec, fn)
 	case []mcp.Content, *mcp.CallToolResult, structured:
 		typed.form = results.FormComplete
 		var output *schema.Schema
@@ -105,11 +105,11 @@ func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error))
 		}
 		spec.Output = nil
 		if err == nil {
-			typed.op, err = dispatch.New(spec, encodeComplete(fn, output))
+			typed.op, err = dispatch.NewOperation(spec, encodeComplete(fn, output))
 		}
 	default:
 		typed.form = results.FormStructured
-		if typed.op, err = dispatch.New(spec, fn); err == nil {
+		if typed.op, err = dispatch.NewOperation(spec, fn); err == nil {
 			t.OutputSchema = typed.op.Spec().Output
 		}
 	}
@@ -175,7 +175,7 @@ func encodeComplete[In, Out any](fn func(context.Context, In) (Out, error),
 type Structured[T any] struct {
 	Content []mcp.Content // for models; nil: the JSON of Value as text
 	// Value is the structured content. The output schema is inferred from T, unless the tool has
-	// one, and the encoding is that of [dispatch.New].
+	// one, and the encoding is that of [dispatch.NewOperation].
 	Value T
 }
 

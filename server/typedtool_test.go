@@ -266,7 +266,8 @@ func TestOperationText(t *testing.T) {
 	} {
 		speak(t, s, revision, `{}`).want("tools/call", `{"name":"add","arguments":{"a":1}}`, want)
 	}
-	_, err := dispatch.New(dispatch.Spec{Name: "add", Summary: "Adds.", Type: dispatch.Read,
-		Text: func(s *sum) string { return "" }}, add)
+	_, err := dispatch.NewOperation(
+		dispatch.Spec{Name: "add", Summary: "Adds.", Type: dispatch.Read,
+			Text: func(s *sum) string { return "" }}, add)
 	assert.Error(t, err, `dispatch: operation "add": Text is a func(*server_test.sum) string and must be a func(server_test.sum) string`)
 }

@@ -66,7 +66,7 @@ var surfaces = map[string]func(*testing.T, *dispatch.Catalog) caller{
 		}
 	},
 	"cli": func(t *testing.T, c *dispatch.Catalog) caller {
-		d := dispatch.NewDispatcher(c, dispatch.Options{Logger: slog.New(slog.DiscardHandler)})
+		d := dispatch.Options{Logger: slog.New(slog.DiscardHandler)}.New(c)
 		return func(t *testing.T, operation, arguments string, confirmed bool) outcome {
 			t.Helper()
 			args := append(strings.Split(operation, "."), "-o", "json", "--json", arguments)
@@ -83,8 +83,7 @@ var surfaces = map[string]func(*testing.T, *dispatch.Catalog) caller{
 	},
 	"http": func(t *testing.T, c *dispatch.Catalog) caller {
 		over := httptest.NewServer(
-			api.New(dispatch.NewDispatcher(c,
-				dispatch.Options{Logger: slog.New(slog.DiscardHandler)})))
+			api.New(dispatch.Options{Logger: slog.New(slog.DiscardHandler)}.New(c)))
 		t.Cleanup(over.Close)
 		return func(t *testing.T, operation, arguments string, confirmed bool) outcome {
 			t.Helper()

@@ -1,7 +1,7 @@
 // Package api is the HTTP surface of a catalog: a handler that takes calls of its operations as
 // JSON, and describes them in OpenAPI.
 //
-//	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
+//	dispatcher := dispatch.Options{}.New(catalog)
 //	log.Fatal(http.ListenAndServe("127.0.0.1:8080", api.New(dispatcher)))
 //
 // Each service is a path. The body says which of its operations is called, and how:

@@ -34,7 +34,7 @@ func ExampleNew() {
 	dispatch.Add(catalog,
 		dispatch.Spec{Name: "note.get", Summary: "Get a note.", Type: dispatch.Read,
 			Errors: []dispatch.Code{dispatch.NotFound}}, getNote)
-	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
+	dispatcher := dispatch.Options{}.New(catalog)
 	log.Fatal(http.ListenAndServe("127.0.0.1:8080", api.New(dispatcher)))
 }
 
@@ -50,7 +50,7 @@ func ExampleOptions_New() {
 		}
 		return "ann", nil
 	}}
-	server := httptest.NewServer(options.New(dispatch.NewDispatcher(catalog, dispatch.Options{})))
+	server := httptest.NewServer(options.New(dispatch.Options{}.New(catalog)))
 	defer server.Close()
 
 	for _, call := range []struct{ token, body string }{

@@ -109,7 +109,7 @@ type surface struct {
 func newSurface(c *dispatch.Catalog, o api.Options) *surface {
 	s := &surface{catalog: c, log: new(lockedbuffer.Buffer)}
 	o.Logger = slog.New(slog.NewTextHandler(s.log, nil))
-	s.Handler = o.New(dispatch.NewDispatcher(c, dispatch.Options{Logger: o.Logger}))
+	s.Handler = o.New(dispatch.Options{Logger: o.Logger}.New(c))
 	return s
 }
 

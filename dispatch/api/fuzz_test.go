@@ -33,8 +33,7 @@ func FuzzBody(f *testing.F) {
 		func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {
 			return in, nil
 		})
-	handler := New(dispatch.NewDispatcher(catalog,
-		dispatch.Options{Logger: slog.New(slog.DiscardHandler)}))
+	handler := New(dispatch.Options{Logger: slog.New(slog.DiscardHandler)}.New(catalog))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b, refused := parse(text)
 		if refused == nil {

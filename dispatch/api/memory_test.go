@@ -86,7 +86,7 @@ func TestAnswersThatNobodyReadsStayWithinTheMemory(t *testing.T) {
 	var ran atomic.Int64
 	h := api.Options{Principal: named,
 		Memory: dispatch.NewBudget(budget)}.New(
-		dispatch.NewDispatcher(blob(&ran), dispatch.Options{}))
+		dispatch.Options{}.New(blob(&ran)))
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	before := heap()
@@ -120,7 +120,7 @@ func TestBodiesThatDoNotComeWholeStayWithinTheMemory(t *testing.T) {
 	var ran atomic.Int64
 	h := api.Options{Principal: named,
 		Memory: dispatch.NewBudget(budget)}.New(
-		dispatch.NewDispatcher(blob(&ran), dispatch.Options{}))
+		dispatch.Options{}.New(blob(&ran)))
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	before := heap()
@@ -164,7 +164,7 @@ func TestOnePrincipalLeavesPlacesToOthers(t *testing.T) {
 			return struct{}{}, nil
 		})
 	h := api.Options{Principal: named,
-		MaxCalls: 8}.New(dispatch.NewDispatcher(c, dispatch.Options{}))
+		MaxCalls: 8}.New(dispatch.Options{}.New(c))
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	waiting := sendAll(t, server, 4, postAs("ada", "/v1/wait", "{}", 2))
@@ -182,7 +182,7 @@ func TestOnePrincipalLeavesPlacesToOthers(t *testing.T) {
 // A body that is still to come holds no place.
 func TestBodiesThatDoNotComeHoldNoPlace(t *testing.T) {
 	var ran atomic.Int64
-	h := api.Options{MaxCalls: 2}.New(dispatch.NewDispatcher(blob(&ran), dispatch.Options{}))
+	h := api.Options{MaxCalls: 2}.New(dispatch.Options{}.New(blob(&ran)))
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	sendAll(t, server, 10, postAs("", "/v1/blob", "{", 2))

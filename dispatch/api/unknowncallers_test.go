@@ -26,7 +26,7 @@ func TestUnknownCallersFillNoLog(t *testing.T) {
 		h := api.Options{
 			Principal: func(*http.Request) (string, error) { return "", errors.New("no token") },
 			Logger:    slog.New(slog.NewTextHandler(&log, nil)),
-		}.New(dispatch.NewDispatcher(dispatch.NewCatalog(), dispatch.Options{}))
+		}.New(dispatch.Options{}.New(dispatch.NewCatalog()))
 		ask := func(remote string) {
 			r := httptest.NewRequest("GET", "http://127.0.0.1/v1/openapi.json", nil)
 			r.RemoteAddr = remote

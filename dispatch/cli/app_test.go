@@ -132,8 +132,7 @@ func notesCatalog() *dispatch.Catalog {
 }
 
 func newDispatcher(c *dispatch.Catalog, interceptors ...dispatch.Interceptor) *dispatch.Dispatcher {
-	return dispatch.NewDispatcher(c,
-		dispatch.Options{Logger: slog.New(slog.DiscardHandler), Interceptors: interceptors})
+	return dispatch.Options{Logger: slog.New(slog.DiscardHandler), Interceptors: interceptors}.New(c)
 }
 
 // A result is what a run of the program did.

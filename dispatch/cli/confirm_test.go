@@ -258,10 +258,9 @@ func TestReservedFlags(t *testing.T) {
 
 // On failure too, the envelope says in which session.
 func TestSessionInEnvelope(t *testing.T) {
-	sessions := dispatch.NewSessions(
-		dispatch.SessionOptions[string]{Close: func(context.Context, string, string) error {
-			return nil
-		}})
+	sessions := dispatch.SessionOptions[string]{Close: func(context.Context, string, string) error {
+		return nil
+	}}.New()
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "shell.open", Summary: "Open a shell.",
 		Type: dispatch.Lifecycle, Errors: []dispatch.Code{dispatch.StateError}},

@@ -4,7 +4,7 @@
 //	catalog := dispatch.NewCatalog()
 //	dispatch.Add(catalog,
 //		dispatch.Spec{Name: "note.add", Summary: "Add a note.", Type: dispatch.Write}, add)
-//	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
+//	dispatcher := dispatch.Options{}.New(catalog)
 //	os.Exit(cli.Run(ctx, dispatcher, os.Args[1:], cli.Stdio("notes")))
 //
 // That is a program with commands, help and shell completion:

@@ -28,7 +28,7 @@ func Example() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
 		dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Type: dispatch.Read}, greet)
-	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
+	dispatcher := dispatch.Options{}.New(catalog)
 
 	code := cli.Run(context.Background(), dispatcher,
 		[]string{"greet", "--name", "Ann", "--times=2"}, cli.Stdio("hello"))
@@ -44,7 +44,7 @@ func ExampleRun() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
 		dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Type: dispatch.Read}, greet)
-	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
+	dispatcher := dispatch.Options{}.New(catalog)
 	std := cli.IO{Program: "hello", In: os.Stdin, Out: os.Stdout, Err: os.Stdout}
 
 	for _, args := range [][]string{{"greet"}, {"greet", "--nam", "Ann"},
@@ -69,7 +69,7 @@ func ExampleRun_script() {
 	dispatch.Add(catalog,
 		dispatch.Spec{Name: "forget", Summary: "Forget everybody.", Type: dispatch.Destructive},
 		func(context.Context, struct{}) (string, error) { return "Who are you?", nil })
-	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
+	dispatcher := dispatch.Options{}.New(catalog)
 	script := strings.NewReader(`
 		greet --name 'Ann and Bob'   # two words, and a comment
 		forget --yes

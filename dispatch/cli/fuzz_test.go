@@ -52,7 +52,7 @@ func FuzzSchema(f *testing.F) {
 		f.Add([]byte(schema), "x")
 	}
 	f.Fuzz(func(t *testing.T, schema []byte, name string) {
-		op, err := dispatch.New(
+		op, err := dispatch.NewOperation(
 			dispatch.Spec{Name: "go", Summary: "Go.", Type: dispatch.Read,
 				Input: bytes.Clone(schema)}, anything)
 		if err != nil || strings.Contains(name, "@") || name == "-" {

@@ -25,7 +25,7 @@ func TestFlagsAreLinear(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			growth.Linear(t, 3000, func(n int) func() {
-				op, err := dispatch.New(
+				op, err := dispatch.NewOperation(
 					dispatch.Spec{Name: "a", Summary: "A.", Type: dispatch.Read,
 						Input: json.RawMessage(`{"type":"object",` + schema(n) + `}`)},
 					func(context.Context, json.RawMessage) (json.RawMessage, error) {

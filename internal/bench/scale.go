@@ -193,8 +193,9 @@ func scaleTools(n int) (*scaled, error) {
 	var op *dispatch.Operation
 	for i := range n {
 		var err error
-		if op, err = dispatch.New(dispatch.Spec{Name: fmt.Sprint("echo", i), Summary: "Echo.",
-			Type: dispatch.Read}, echo); err != nil {
+		if op, err = dispatch.NewOperation(
+			dispatch.Spec{Name: fmt.Sprint("echo", i), Summary: "Echo.",
+				Type: dispatch.Read}, echo); err != nil {
 			return nil, err
 		}
 		if err := catalog.Register(op); err != nil {

@@ -188,7 +188,7 @@ var apart = map[string]string{
 	"rpc/rpchttp.ClientOptions.HTTP":              "called by Call, on the caller's goroutine",
 	"rpc/socket.ListenAndServe":                   "calls Serve",
 	"rpc.Appender.AppendJSON":                     "rpc.Options.Handler covers results",
-	"dispatch.New":                                "as Add",
+	"dispatch.NewOperation":                       "as Add",
 	"dispatch.Chain":                              "the Interceptors of dispatch, server and gateway",
 	"dispatch.Invocation.Run":                     "runs on the caller's goroutine",
 	"dispatch.Result.JSON":                        "a result of another type is refused",

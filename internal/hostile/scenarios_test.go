@@ -217,7 +217,7 @@ func dispatchScenario(run *scenarioRun) {
 	tell := func() { told <- struct{}{} }
 	c.OnChange(func() { defer tell(); run.enter("dispatch.Catalog.OnChange") })
 	c.OnChange(tell)
-	sessions := dispatch.NewSessions(dispatch.SessionOptions[int]{
+	sessions := dispatch.SessionOptions[int]{
 		Logger: slog.New(logs{slog.DiscardHandler, func() {
 			defer tell()
 			run.enter("dispatch.SessionOptions.Logger")
@@ -227,7 +227,7 @@ func dispatchScenario(run *scenarioRun) {
 			run.enter("dispatch.SessionOptions.Close")
 			return errors.New("it stays")
 		},
-	})
+	}.New()
 	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Type: dispatch.Write},
 		func(ctx context.Context, _ tool) (tool, error) {
 			dispatch.Progress(ctx, 1, 2, "on")
@@ -239,7 +239,7 @@ func dispatchScenario(run *scenarioRun) {
 		run.enter("dispatch.Observe")
 		return ctx, func(_, _ string) {}
 	}
-	d := dispatch.NewDispatcher(c, dispatch.Options{
+	d := dispatch.Options{
 		Logger: run.logger("dispatch.Options.Logger"),
 		Missing: func(context.Context, string) error {
 			run.enter("dispatch.Options.Missing")
@@ -251,7 +251,7 @@ func dispatchScenario(run *scenarioRun) {
 		},
 		Interceptors: []dispatch.Interceptor{dispatch.Observe(observe),
 			run.intercept("dispatch.Options.Interceptors")},
-	})
+	}.New(c)
 	own(func() {
 		d.Dispatch(run.ctx, &dispatch.Call{
 			Operation: "a.b", Logger: run.logger("dispatch.Call.Logger"),
@@ -284,7 +284,7 @@ func apiScenario(run *scenarioRun) {
 			run.enter("dispatch/api.Options.Principal")
 			return "", errors.New("unknown")
 		},
-	}.New(dispatch.NewDispatcher(c, dispatch.Options{}))
+	}.New(dispatch.Options{}.New(c))
 	for range 3 { // more than may be at a time
 		own(func() {
 			h.ServeHTTP(httptest.NewRecorder(),
@@ -297,7 +297,7 @@ func apiScenario(run *scenarioRun) {
 			run.enter("dispatch/api.Options.Visible")
 			return true
 		},
-	}.New(dispatch.NewDispatcher(c, dispatch.Options{}))
+	}.New(dispatch.Options{}.New(c))
 	own(func() {
 		h.ServeHTTP(httptest.NewRecorder(),
 			httptest.NewRequest("GET", "http://localhost/v1/manifest", nil))
@@ -317,7 +317,7 @@ func cliScenario(run *scenarioRun) {
 			dispatch.Progress(ctx, 1, 2, "half") // its bar is as wide as the terminal
 			return tool{}, nil
 		})
-	d := dispatch.NewDispatcher(c, dispatch.Options{})
+	d := dispatch.Options{}.New(c)
 	std := cli.IO{
 		Program: "p", In: stream{func() { run.enter("dispatch/cli.IO.In") }},
 		Out: stream{func() { run.enter("dispatch/cli.IO.Out") }},

@@ -322,7 +322,7 @@ func TestToolsForAppsAreNoOperations(t *testing.T) {
 		slices.Sort(names)
 		assert.DeepEqual(t, names, []string{"a.ask", "a.only-a", "a.show", "a.think", "b.ask",
 			"b.only-b", "b.show", "b.think"})
-		d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet})
+		d := dispatch.Options{Logger: quiet}.New(catalog)
 		e := d.Dispatch(t.Context(),
 			&dispatch.Call{Operation: "b.show", Confirmed: true, Surface: "test"})
 		data := string(e.AppendJSON(nil))

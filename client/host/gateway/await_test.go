@@ -42,8 +42,7 @@ func TestCallWaitsForFirstStart(t *testing.T) {
 			}}}
 		off := gateway.Upstream{Server: host.Server{ID: "off", Disabled: true,
 			Connect: broken.Connect}}
-		d := dispatch.NewDispatcher(catalog,
-			dispatch.Options{Logger: quiet, Missing: w.gateway.AwaitOperation})
+		d := dispatch.Options{Logger: quiet, Missing: w.gateway.AwaitOperation}.New(catalog)
 		operate := func(ctx context.Context, name string) dispatch.Envelope {
 			return d.Dispatch(ctx,
 				&dispatch.Call{Operation: name, Arguments: json.RawMessage(`{}`), Confirmed: true})
@@ -134,10 +133,10 @@ func TestUnknownNameOfServerThatIsDown(t *testing.T) {
 			}
 			return connect(ctx, session, o)
 		}
-		d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet,
+		d := dispatch.Options{Logger: quiet,
 			Missing: func(ctx context.Context, name string) error {
 				return w.gateway.AwaitOperation(ctx, name)
-			}})
+			}}.New(catalog)
 		operate := func(name string) dispatch.Envelope {
 			return d.Dispatch(t.Context(), &dispatch.Call{Operation: name,
 				Arguments: json.RawMessage(`{}`), Confirmed: true})

@@ -148,7 +148,7 @@ func TestOrderOfInterception(t *testing.T) {
 	}
 	assert.Equal(t, p.take(), "")
 
-	surface := dispatch.NewDispatcher(operations, dispatched)
+	surface := dispatched.New(operations)
 	e := surface.Dispatch(t.Context(), &dispatch.Call{Operation: "up.tool", Confirmed: true})
 	assert.Assert(t, e.Err == nil, "%v", e.Err)
 	assert.Equal(t, p.take(), strings.Replace(strings.ReplaceAll(dispatches, "own.op", "up.tool"),

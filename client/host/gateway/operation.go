@@ -95,7 +95,7 @@ func (u *upstreamServer) operation(name string, d *definition.Definition, t *mcp
 		spec.Type = dispatch.Destructive
 	}
 	idempotent, own := spec.Idempotent, t.Name
-	return dispatch.New(spec,
+	return dispatch.NewOperation(spec,
 		func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			d, assumed := d, assumed
 			if u.sharing == host.PerUser {

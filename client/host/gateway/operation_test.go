@@ -40,7 +40,7 @@ func asOperations(t *testing.T, o gateway.Options, change func(s *gateway.Upstre
 					change(&s)
 				}
 				w.reopen(o, s)
-				d := dispatch.NewDispatcher(o.Catalog, dispatch.Options{Logger: quiet})
+				d := dispatch.Options{Logger: quiet}.New(o.Catalog)
 				test(t, w, o.Catalog, func(operation, arguments string) string {
 					e := d.Dispatch(t.Context(),
 						&dispatch.Call{Operation: operation, Arguments: json.RawMessage(arguments),
@@ -114,7 +114,7 @@ func TestOperationSpec(t *testing.T) {
 			op, _ := c.Lookup("up.bare")
 			assert.Equal(t, op.Spec().Summary, `The tool "bare" of the server "up".`)
 
-			d := dispatch.NewDispatcher(c, dispatch.Options{Logger: quiet})
+			d := dispatch.Options{Logger: quiet}.New(c)
 			for name, want := range map[string]string{"reads": "", "adds": "",
 				"destroys": "Does it. This cannot be undone.",
 				"silent":   `The server "up" does not say whether its tool "silent" is destructive.`} {
@@ -281,7 +281,7 @@ func TestOperationWithoutSchema(t *testing.T) {
 		op, ok := c.Lookup("up.strange")
 		assert.Assert(t, ok)
 		assert.Equal(t, string(op.Spec().Input), `{"type":"object","properties":{}}`)
-		e := dispatch.NewDispatcher(c, dispatch.Options{}).Dispatch(t.Context(),
+		e := dispatch.Options{}.New(c).Dispatch(t.Context(),
 			&dispatch.Call{Operation: "up.strange", Arguments: json.RawMessage(`{"any":1}`),
 				Confirmed: true})
 		assert.Assert(t, e.Err == nil)
@@ -356,7 +356,7 @@ func TestOperationErrors(t *testing.T) {
 		<-ended
 
 		ctx, cancel := context.WithCancel(t.Context())
-		d := dispatch.NewDispatcher(c, dispatch.Options{Logger: quiet})
+		d := dispatch.Options{Logger: quiet}.New(c)
 		e := d.Dispatch(ctx,
 			&dispatch.Call{Operation: "up.hangs", Confirmed: true,
 				Progress: func(done, total float64, message string) {
@@ -370,7 +370,7 @@ func TestOperationErrors(t *testing.T) {
 		w.gateway.Remove("up")
 		again := dispatch.NewCatalog()
 		assert.NilError(t, again.Register(held)) // like a call that has just found the operation
-		e = dispatch.NewDispatcher(again, dispatch.Options{Logger: quiet}).Dispatch(t.Context(),
+		e = dispatch.Options{Logger: quiet}.New(again).Dispatch(t.Context(),
 			&dispatch.Call{Operation: "up.refuses", Confirmed: true})
 		assert.Assert(t, errors.Is(e.Err, dispatch.NotFound), "%v", e.Err)
 		assert.NilError(t,
@@ -378,13 +378,13 @@ func TestOperationErrors(t *testing.T) {
 				Connect: func(context.Context, string, client.Options) (*client.Client, error) {
 					return nil, errors.New("no such program")
 				}}}))
-		e = dispatch.NewDispatcher(again, dispatch.Options{Logger: quiet}).Dispatch(t.Context(),
+		e = dispatch.Options{Logger: quiet}.New(again).Dispatch(t.Context(),
 			&dispatch.Call{Operation: "up.refuses", Confirmed: true})
 		assert.Assert(t, errors.Is(e.Err, dispatch.UpstreamError), "%v", e.Err)
 		assert.Assert(t,
 			cmp.Contains(e.Err.Message, `server "up" is not available: no such program`))
 		assert.NilError(t, w.gateway.Manager().Disable("up"))
-		e = dispatch.NewDispatcher(again, dispatch.Options{Logger: quiet}).Dispatch(t.Context(),
+		e = dispatch.Options{Logger: quiet}.New(again).Dispatch(t.Context(),
 			&dispatch.Call{Operation: "up.refuses", Confirmed: true})
 		assert.Assert(t, errors.Is(e.Err, dispatch.StateError), "%v", e.Err)
 	})
@@ -480,7 +480,7 @@ func TestOperationQuestionOfLegacyServer(t *testing.T) {
 				done <- err
 			}()
 			<-under
-			e := dispatch.NewDispatcher(c, dispatch.Options{Logger: quiet}).Dispatch(t.Context(),
+			e := dispatch.Options{Logger: quiet}.New(c).Dispatch(t.Context(),
 				&dispatch.Call{Operation: "up.asks", Confirmed: true})
 			assert.Assert(t, e.Err == nil, "%v", e.Err)
 			assert.Assert(t, <-refused != nil)

@@ -339,7 +339,7 @@ func TestPerSessionWithoutSession(t *testing.T) {
 					!strings.Contains(got, "mem://") && strings.Contains(got, want), got)
 			}
 		}
-		d := dispatch.NewDispatcher(c, dispatch.Options{Logger: quiet})
+		d := dispatch.Options{Logger: quiet}.New(c)
 		e := d.Dispatch(t.Context(),
 			&dispatch.Call{Operation: "up.verbatim", Arguments: json.RawMessage(`{}`),
 				Confirmed: true, Principal: "ada"})

@@ -78,7 +78,7 @@ func TestErrorSaysWhenServerRestarts(t *testing.T) {
 		}
 		assert.NilError(t, w.gateway.Add(s))
 		w.gateway.Settle(t.Context())
-		d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet})
+		d := dispatch.Options{Logger: quiet}.New(catalog)
 		operate := func(ctx context.Context) dispatch.Envelope {
 			return d.Dispatch(ctx,
 				&dispatch.Call{Operation: "up.verbatim", Arguments: json.RawMessage(`{}`),

@@ -79,7 +79,7 @@ func TestPerUser(t *testing.T) {
 			assert.NilError(t, err)
 			session.Close() // does not end what belongs to the user
 		}
-		d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet})
+		d := dispatch.Options{Logger: quiet}.New(catalog)
 		e := d.Dispatch(t.Context(), &dispatch.Call{Operation: "up.verbatim",
 			Arguments: []byte(`{}`), Confirmed: true, Principal: "bob"})
 		assert.Assert(t, e.Err == nil, "%v", e.Err)
@@ -332,8 +332,8 @@ func TestListsOfUsers(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Assert(t, cmp.Contains(text, "of ada"))
 
-			d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet,
-				Missing: w.gateway.AwaitOperation})
+			d := dispatch.Options{Logger: quiet,
+				Missing: w.gateway.AwaitOperation}.New(catalog)
 			run := func(user, operation string) dispatch.Envelope {
 				return d.Dispatch(t.Context(), &dispatch.Call{Operation: operation,
 					Arguments: []byte(`{}`), Confirmed: true, Principal: user})

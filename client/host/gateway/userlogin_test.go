@@ -62,8 +62,8 @@ func TestLogin(t *testing.T) {
 			assert.Check(t, cmp.Contains(string(got), "open it"))
 		}
 		assert.DeepEqual(t, asked, []string{"tool login", "tool verbatim", "tool hidden"})
-		d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet,
-			Missing: w.gateway.AwaitOperation})
+		d := dispatch.Options{Logger: quiet,
+			Missing: w.gateway.AwaitOperation}.New(catalog)
 		e := d.Dispatch(context.WithValue(t.Context(), contextkey.Principal{}, "ada"),
 			&dispatch.Call{Operation: "up.verbatim", Arguments: []byte(`{}`)})
 		if assert.Check(t, e.Err != nil) {

@@ -53,8 +53,8 @@ func TestOperationBeforeLists(t *testing.T) {
 		w.tenants(gateway.Options{Catalog: catalog}, map[string]*tenant{
 			"ada": {tools: map[string]string{"a": "of ada"}},
 			"eve": {fails: errors.New("boom")}}, nil)
-		d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet,
-			Missing: w.gateway.AwaitOperation})
+		d := dispatch.Options{Logger: quiet,
+			Missing: w.gateway.AwaitOperation}.New(catalog)
 		run := func(user, operation string) dispatch.Envelope {
 			return d.Dispatch(context.WithValue(t.Context(), contextkey.Principal{}, user),
 				&dispatch.Call{Operation: operation, Arguments: []byte(`{}`), Confirmed: true,

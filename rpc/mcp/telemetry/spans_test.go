@@ -255,9 +255,9 @@ func TestOperation(t *testing.T) {
 			}
 			return "sun", nil
 		})
-	d := dispatch.NewDispatcher(catalog, dispatch.Options{
+	d := dispatch.Options{
 		Logger:       slog.New(slog.DiscardHandler),
-		Interceptors: []dispatch.Interceptor{dispatch.Observe(tel.Operation)}})
+		Interceptors: []dispatch.Interceptor{dispatch.Observe(tel.Operation)}}.New(catalog)
 	for _, test := range []struct{ surface, arguments, want string }{
 		{"cli", `{}`, "INTERNAL execute_tool weather.get gen_ai.operation.name=execute_tool " +
 			"gen_ai.tool.name=weather.get stdwire.surface=cli"},

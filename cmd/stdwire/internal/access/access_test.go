@@ -409,8 +409,8 @@ func TestOperationNamedLikeTool(t *testing.T) {
 	assert.Assert(t, offered)
 	s.rules.SetGateway(g)
 	for catalog, runs := range map[*dispatch.Catalog]bool{own: false, tools: true} {
-		d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet,
-			Interceptors: []dispatch.Interceptor{s.rules.Operations(own)}})
+		d := dispatch.Options{Logger: quiet,
+			Interceptors: []dispatch.Interceptor{s.rules.Operations(own)}}.New(catalog)
 		name := "two.read"
 		if runs {
 			name = "two.drop"

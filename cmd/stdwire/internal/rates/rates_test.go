@@ -363,8 +363,8 @@ func TestThroughAGateway(t *testing.T) {
 			c := mcptest.Connect(t, st.server, client.Options{Era: era, Logger: quiet})
 			searcher := mcptest.Connect(t, st.server, client.Options{Era: era, Logger: quiet,
 				Info: mcp.Implementation{Name: "searcher", Version: "1"}})
-			dispatcher := dispatch.NewDispatcher(st.catalog, dispatch.Options{Logger: quiet,
-				Interceptors: []dispatch.Interceptor{st.rates.Operations(st.own)}})
+			dispatcher := dispatch.Options{Logger: quiet,
+				Interceptors: []dispatch.Interceptor{st.rates.Operations(st.own)}}.New(st.catalog)
 			web := httptest.NewServer(api.Options{Logger: quiet}.New(dispatcher))
 			t.Cleanup(web.Close)
 			for range 3 { // costs nothing
@@ -514,7 +514,7 @@ func BenchmarkCall(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			st := newStand(b, rates, overPipe)
 			defer st.gateway.Close()
-			call := dispatch.NewDispatcher(st.catalog, dispatch.Options{Logger: quiet})
+			call := dispatch.Options{Logger: quiet}.New(st.catalog)
 			b.ReportAllocs()
 			for b.Loop() {
 				e := call.Dispatch(b.Context(),

@@ -112,8 +112,8 @@ func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags
 	if err != nil {
 		return errors.Join(err, o.Close())
 	}
-	dispatcher := dispatch.NewDispatcher(o.Catalog,
-		dispatch.Options{Logger: log, Interceptors: []dispatch.Interceptor{f.Intercept}})
+	dispatcher := dispatch.Options{Logger: log,
+		Interceptors: []dispatch.Interceptor{f.Intercept}}.New(o.Catalog)
 	code := cli.Run(ctx, dispatcher, words, cli.IO{
 		Program: "stdwire run", Before: flagNames(b, f), In: std.In, Out: std.Out, Err: std.Err,
 		InTerminal: std.InTerminal, OutTerminal: std.Out.Terminal,

@@ -87,7 +87,7 @@ func serveCallers(t *testing.T, flags *HTTPFlags, verify ...auth.Verifier) *call
 	t.Cleanup(handler.Close)
 	mux.Handle(mainPath, handler)
 	mux.Handle(apiPath, identify(c.authorize, api.Options{Principal: apiPrincipal, Logger: log}.New(
-		dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log}))))
+		dispatch.Options{Logger: log}.New(catalog))))
 	s.Config.Handler = mux
 	if flags.tls.clientCA != "" {
 		s.Config.Handler = withCertificates(mux)

@@ -232,8 +232,8 @@ func (w *HTTPServer) Serve(ctx context.Context, std *term.Streams, log *slog.Log
 	also := ""
 	if w.Operations != nil {
 		also = fmt.Sprintf(", and the same as an HTTP API at %s%s", bound.base, apiPath)
-		handler := overHTTP.New(dispatch.NewDispatcher(w.Operations,
-			dispatch.Options{Logger: log, Missing: w.Missing, Interceptors: w.interceptors()}))
+		handler := overHTTP.New(dispatch.Options{Logger: log, Missing: w.Missing,
+			Interceptors: w.interceptors()}.New(w.Operations))
 		if w.API != nil {
 			handler = w.API(handler)
 		}

@@ -32,7 +32,7 @@ func Example() {
 	if err := fs.Register(catalog, roots); err != nil {
 		log.Fatal(err)
 	}
-	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
+	dispatcher := dispatch.Options{}.New(catalog)
 
 	for _, arguments := range []string{`{"path":"notes.txt","start_line":2,"lines":1}`,
 		`{"path":"../notes.txt"}`} {

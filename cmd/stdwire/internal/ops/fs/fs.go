@@ -74,7 +74,7 @@ func operation[In, Out any](errs *[]error, roots *Roots, spec dispatch.Spec,
 		spec.Description += " Roots (instances): " + strings.Join(names, ", ") +
 			"; the default is " + roots.instances.Default() + "."
 	}
-	op, err := dispatch.New(spec, fn)
+	op, err := dispatch.NewOperation(spec, fn)
 	*errs = append(*errs, err)
 	return op
 }

@@ -106,7 +106,6 @@ func TestClosed(t *testing.T) {
 	catalog := dispatch.NewCatalog()
 	assert.NilError(t, Register(catalog, roots))
 	s := &service{dir: "?",
-		dispatcher: dispatch.NewDispatcher(catalog,
-			dispatch.Options{Logger: slog.New(slog.DiscardHandler)})}
+		dispatcher: dispatch.Options{Logger: slog.New(slog.DiscardHandler)}.New(catalog)}
 	fails(t, s, "fs.list", `{}`, dispatch.InternalError, "")
 }

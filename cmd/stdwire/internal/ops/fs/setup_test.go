@@ -41,8 +41,7 @@ func (s *service) open(t testing.TB, list ...Root) {
 	s.roots = roots
 	catalog := dispatch.NewCatalog(dispatch.GateWrite)
 	assert.NilError(t, Register(catalog, roots))
-	s.dispatcher = dispatch.NewDispatcher(catalog,
-		dispatch.Options{Logger: slog.New(slog.DiscardHandler)})
+	s.dispatcher = dispatch.Options{Logger: slog.New(slog.DiscardHandler)}.New(catalog)
 }
 
 func (s *service) put(t testing.TB, name, content string) {

@@ -161,7 +161,7 @@ type registry struct {
 }
 
 func add[In, Out any](r *registry, spec dispatch.Spec, fn func(context.Context, In) (Out, error)) {
-	op, err := dispatch.New(spec, fn)
+	op, err := dispatch.NewOperation(spec, fn)
 	r.ops, r.errs = append(r.ops, op), append(r.errs, err)
 }
 

@@ -59,7 +59,7 @@ func withFixture(t *testing.T, gates []dispatch.Gate, test func(f *fixture)) {
 		c := dispatch.NewCatalog(gates...)
 		assert.NilError(t, errors.Join(ops.Register(c, o), ops.RegisterLocal(c, o)))
 		test(&fixture{t, m,
-			dispatch.NewDispatcher(c, dispatch.Options{Logger: slog.New(slog.DiscardHandler)})})
+			dispatch.Options{Logger: slog.New(slog.DiscardHandler)}.New(c)})
 	})
 }
 
@@ -153,8 +153,7 @@ func TestActionsAreLogged(t *testing.T) {
 			if local {
 				assert.NilError(t, ops.RegisterLocal(c, o))
 			}
-			d := dispatch.NewDispatcher(c,
-				dispatch.Options{Logger: slog.New(slog.DiscardHandler)})
+			d := dispatch.Options{Logger: slog.New(slog.DiscardHandler)}.New(c)
 			for _, call := range [][2]string{{"host.status", `{}`},
 				{"host.restart", `{"server":"a"}`}, {"host.disable", `{"server":"a"}`},
 				{"host.restart", `{"server":"a"}`}, {"host.disable", `{"server":"b"}`},
@@ -242,7 +241,7 @@ func TestRelease(t *testing.T) {
 		c := dispatch.NewCatalog(ops.Gate)
 		assert.NilError(f.t, errors.Join(ops.Register(c, o), ops.RegisterLocal(c, o)))
 		local := &fixture{f.t, f.manager,
-			dispatch.NewDispatcher(c, dispatch.Options{Logger: slog.New(slog.DiscardHandler)})}
+			dispatch.Options{Logger: slog.New(slog.DiscardHandler)}.New(c)}
 		assert.Assert(f.t,
 			cmp.Contains(local.call("host.waiting", `{}`), `"definition":"command x"`))
 		assert.Assert(f.t,

@@ -28,7 +28,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer service.Shutdown(context.Background())
-	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
+	dispatcher := dispatch.Options{}.New(catalog)
 
 	call := func(operation, arguments string, into any) {
 		result := dispatcher.Dispatch(context.Background(),

@@ -52,7 +52,7 @@ func Register(c *dispatch.Catalog, o Options) (*Service, error) {
 	}
 	s := &Service{roots: o.Roots, allow: allow, max: cmp.Or(o.Max, 32),
 		buffer: cmp.Or(o.Buffer, 1<<20)}
-	s.sessions = dispatch.NewSessions(dispatch.SessionOptions[*session]{
+	s.sessions = dispatch.SessionOptions[*session]{
 		Close: func(ctx context.Context, _ string,
 			session *session) error {
 			return session.end(ctx, stopGrace)
@@ -60,7 +60,7 @@ func Register(c *dispatch.Catalog, o Options) (*Service, error) {
 		Max:    s.max,
 		Idle:   cmp.Or(o.Idle, time.Hour),
 		Logger: o.Logger,
-	})
+	}.New()
 	s.scripts = newScripts(s.max)
 
 	var errs []error
@@ -85,7 +85,7 @@ func Register(c *dispatch.Catalog, o Options) (*Service, error) {
 func operation[In, Out any](errs *[]error, gate dispatch.Gate, spec dispatch.Spec,
 	fn func(context.Context, In) (Out, error)) *dispatch.Operation {
 	spec.Gate = gate
-	op, err := dispatch.New(spec, fn)
+	op, err := dispatch.NewOperation(spec, fn)
 	*errs = append(*errs, err)
 	return op
 }

@@ -40,7 +40,7 @@ func newService(t testing.TB, o Options) *testService {
 		defer cancel()
 		assert.Check(t, s.Shutdown(ctx))
 	})
-	s.dispatcher = dispatch.NewDispatcher(catalog, dispatch.Options{Logger: o.Logger})
+	s.dispatcher = dispatch.Options{Logger: o.Logger}.New(catalog)
 	return s
 }
 

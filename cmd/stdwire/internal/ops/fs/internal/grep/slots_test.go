@@ -29,7 +29,7 @@ func runAs(ctx context.Context, principal string, run func(context.Context)) {
 			run(ctx)
 			return struct{}{}, nil
 		})
-	dispatch.NewDispatcher(c, dispatch.Options{Slow: -1}).Dispatch(ctx,
+	dispatch.Options{Slow: -1}.New(c).Dispatch(ctx,
 		&dispatch.Call{Operation: "run", Principal: principal})
 }
 
