@@ -158,7 +158,7 @@ func open(t *testing.T, c *client.Client, o apps.Options) (*apps.View, *appPeer)
 	assert.NilError(t, err)
 	here, there := net.Pipe()
 	o.Logger = quiet
-	v := apps.Open(here, c, app, o)
+	v := o.Open(here, c, app)
 	p := &appPeer{heard: make(chan string, 99)}
 	p.Peer = rpc.Options{
 		Handler: func(_ context.Context, req *rpc.Request) (any, error) {

@@ -10,7 +10,7 @@
 //	…
 //	ui, has := apps.Of(tool)
 //	app, err := apps.Read(ctx, c, ui.ResourceURI)
-//	v := apps.Open(stream, c, app, apps.Options{Tool: tool, OnOpenLink: …})
+//	v := apps.Options{Tool: tool, OnOpenLink: …}.Open(stream, c, app)
 //	defer v.Close()
 //	err = v.Input(ctx, arguments)
 //	result, err := c.CallToolRaw(ctx, tool.Name, arguments)

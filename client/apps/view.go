@@ -87,7 +87,7 @@ const (
 
 // Open starts to exchange messages with an app over a stream, one message per line. The view owns
 // the stream. The app's requests go to c, which must be a client of the app's server.
-func Open(stream io.ReadWriteCloser, c *client.Client, app *App, o Options) *View {
+func (o Options) Open(stream io.ReadWriteCloser, c *client.Client, app *App) *View {
 	o.Host.Name = cmp.Or(o.Host.Name, "stdwire")
 	o.Host.Version = cmp.Or(o.Host.Version, "1")
 	o.Logger = lograte.Logger(o.Logger)

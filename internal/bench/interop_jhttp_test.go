@@ -35,7 +35,7 @@ func TestRPCHTTPClientOfJHTTP(t *testing.T) {
 	defer func() { assert.NilError(t, bridge.Close()) }()
 	server := httptest.NewServer(bridge)
 	defer server.Close()
-	client := rpchttp.NewClient(server.URL, rpchttp.ClientOptions{})
+	client := rpchttp.ClientOptions{}.New(server.URL)
 	defer client.CloseIdleConnections()
 
 	var n, m int
@@ -78,7 +78,7 @@ func TestJHTTPClientOfRPCHTTP(t *testing.T) {
 		noted <- text[0]
 		return nil
 	})
-	server := httptest.NewServer(rpchttp.NewHandler(router.Serve, rpchttp.HandlerOptions{}))
+	server := httptest.NewServer(rpchttp.HandlerOptions{}.New(router.Serve))
 	defer server.Close()
 	client := jrpc2.NewClient(jhttp.NewChannel(server.URL, nil), nil)
 	defer client.Close()

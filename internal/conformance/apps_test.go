@@ -165,7 +165,7 @@ func converse(t *testing.T, c *client.Client, p *page, tool *mcp.Tool, call stri
 	app, err := apps.Read(ctx, c, ui.ResourceURI)
 	assert.NilError(t, err)
 	heard := make(chan string, 99)
-	v := apps.Open(p, c, app, apps.Options{Tool: tool, Logger: slog.New(slog.DiscardHandler),
+	v := apps.Options{Tool: tool, Logger: slog.New(slog.DiscardHandler),
 		Context:    mcp.HostContext{Theme: "dark", Locale: "en", Platform: "desktop"},
 		OnOpenLink: func(_ context.Context, url string) error { heard <- url; return nil },
 		OnMessage: func(_ context.Context, m mcp.AppMessageParams) error {
@@ -180,7 +180,7 @@ func converse(t *testing.T, c *client.Client, p *page, tool *mcp.Tool, call stri
 			assert.Check(t, width == 31 && height == 40, "%v %v", width, height)
 		},
 		OnLog: func(m mcp.LoggingMessageParams) { heard <- string(m.Data) },
-	})
+	}.Open(p, c, app)
 	defer func() { _ = v.Close(); <-v.Done() }()
 	assert.NilError(t, v.PartialInput(ctx, json.RawMessage(`{"a":1}`)))
 	assert.NilError(t, v.Input(ctx, json.RawMessage(`{"a":12}`)))

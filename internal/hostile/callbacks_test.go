@@ -186,7 +186,7 @@ var apart = map[string]string{
 	"rpc.Stream":                                  "as New",
 	"rpc.ShowErrors":                              "what it returns is the Handler",
 	"rpc/rpchttp.ClientOptions.HTTP":              "called by Call, on the caller's goroutine",
-	"rpc/socket.ListenAndServe":                   "calls Serve",
+	"rpc/socket.Options.ListenAndServe":           "calls Options.Serve",
 	"rpc.Appender.AppendJSON":                     "rpc.Options.Handler covers results",
 	"dispatch.NewOperation":                       "as Add",
 	"dispatch.Chain":                              "the Interceptors of dispatch, server and gateway",

@@ -425,7 +425,7 @@ func streamableRequest(run *scenarioRun, body string) *http.Request {
 
 // forwardScenario lets one server pass a request on to another one.
 func forwardScenario(run *scenarioRun, s *server.Server) {
-	of, err := streamable.OpenStore("memory:", streamable.StoreOptions{})
+	of, err := streamable.StoreOptions{}.Open("memory:")
 	run.must(err)
 	defer of.Close()
 	var all [2]*streamable.Handler
@@ -811,7 +811,7 @@ type frame struct {
 }
 
 func (f frame) Write(b []byte) (int, error) {
-	f.enter("client/apps.Open")
+	f.enter("client/apps.Options.Open")
 	return f.Conn.Write(b)
 }
 
@@ -832,7 +832,7 @@ func appsScenario(run *scenarioRun) {
 	run.must(err)
 	page, host := net.Pipe()
 	p := rpc.Options{}.New(page)
-	v := apps.Open(frame{host, run.enter}, c, app, apps.Options{
+	v := apps.Options{
 		Logger:  run.logger("client/apps.Options.Logger"),
 		Context: mcp.HostContext{AvailableDisplayModes: []string{"pip"}},
 		Approve: func(context.Context, *mcp.Tool, json.RawMessage) error {
@@ -857,7 +857,7 @@ func appsScenario(run *scenarioRun) {
 		},
 		OnSizeChanged: func(float64, float64) { run.enter("client/apps.Options.OnSizeChanged") },
 		OnLog:         func(mcp.LoggingMessageParams) { run.enter("client/apps.Options.OnLog") },
-	})
+	}.Open(frame{host, run.enter}, c, app)
 	for _, m := range []struct{ method, params string }{
 		{"ui/initialize", `{"appInfo":{"name":"a","version":"1"},"appCapabilities":{},"protocolVersion":"x"}`},
 		{"tools/call", `{"name":"show"}`}, {"ui/open-link", `{"url":"https://a.example"}`},

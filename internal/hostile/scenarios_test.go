@@ -164,18 +164,18 @@ func serveScenario(run *scenarioRun) {
 
 func rpchttpScenario(run *scenarioRun) {
 	hook := func() { run.enter("rpc/rpchttp.HandlerOptions.Hooks") }
-	h := rpchttp.NewHandler(func(context.Context, *rpc.Request) (any, error) {
-		run.enter("rpc/rpchttp.NewHandler")
-		return "done", nil
-	}, rpchttp.HandlerOptions{Hooks: rpc.Hooks{
+	h := rpchttp.HandlerOptions{Hooks: rpc.Hooks{
 		Frame: func(context.Context, rpc.Direction, []byte) { hook() },
 		Call:  func(rpc.CallEvent) { hook() },
 		Stray: func([]byte, string) { hook() },
 		Panic: func(string, any, []byte) { hook() },
-	}})
+	}}.New(func(context.Context, *rpc.Request) (any, error) {
+		run.enter("rpc/rpchttp.HandlerOptions.New")
+		return "done", nil
+	})
 	server := httptest.NewServer(h)
 	defer server.Close()
-	client := rpchttp.NewClient(server.URL, rpchttp.ClientOptions{})
+	client := rpchttp.ClientOptions{}.New(server.URL)
 	defer client.CloseIdleConnections()
 	own(func() {
 		_ = client.Call(run.ctx, "request", nil, nil)
@@ -195,10 +195,10 @@ func socketScenario(run *scenarioRun) {
 	ctx, cancel := context.WithCancel(run.ctx)
 	served := make(chan error, 1)
 	go func() {
-		served <- socket.Serve(ctx, ln, func(conn net.Conn) *rpc.Peer {
-			run.enter("rpc/socket.Serve")
+		served <- socket.Options{}.Serve(ctx, ln, func(conn net.Conn) *rpc.Peer {
+			run.enter("rpc/socket.Options.Serve")
 			return nil
-		}, socket.Options{})
+		})
 	}()
 	if conn, err := net.Dial("tcp", ln.Addr().String()); err == nil {
 		_, _ = io.Copy(io.Discard, conn) // until Serve closes it

@@ -43,8 +43,9 @@ type Client struct {
 	lastID atomic.Int64
 }
 
-// NewClient returns a client. It connects at the first call, which also reports an invalid URL.
-func NewClient(url string, o ClientOptions) *Client {
+// New returns a client of the server at url. It connects at the first call, which also reports an
+// invalid URL.
+func (o ClientOptions) New(url string) *Client {
 	c := &Client{url: url, o: o}
 	if c.o.Header = o.Header.Clone(); o.MaxResponse <= 0 {
 		c.o.MaxResponse = 16 << 20

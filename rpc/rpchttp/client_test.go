@@ -21,7 +21,7 @@ import (
 )
 
 func TestClient(t *testing.T) {
-	client := newClient(t, serve(t, rpchttp.NewHandler(methods().Serve, rpchttp.HandlerOptions{})),
+	client := newClient(t, serve(t, rpchttp.HandlerOptions{}.New(methods().Serve)),
 		rpchttp.ClientOptions{})
 	var n int
 	assert.NilError(t, client.Call(t.Context(), "subtract", []int{42, 23}, &n))
@@ -179,7 +179,7 @@ func TestRedirects(t *testing.T) {
 // Requests have the headers of the options, and use connections again, also after an error.
 func TestConnectionsAreReused(t *testing.T) {
 	var connections atomic.Int32
-	handler := rpchttp.NewHandler(methods().Serve, rpchttp.HandlerOptions{})
+	handler := rpchttp.HandlerOptions{}.New(methods().Serve)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) {
 			user, password, _ := r.BasicAuth()
@@ -261,15 +261,15 @@ func FuzzResponse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		o := rpchttp.ClientOptions{MaxResponse: 1000, HTTP: &http.Client{Transport: constant(body)}}
 		var raw json.RawMessage
-		if rpchttp.NewClient("http://a", o).Call(t.Context(), "m", nil, &raw) == nil {
+		if o.New("http://a").Call(t.Context(), "m", nil, &raw) == nil {
 			assert.Assert(t, json.Valid(raw))
 		}
 		calls := []*rpc.BatchCall{{Method: "a"}, {Method: "b", Result: &raw}}
-		err := rpchttp.NewClient("http://a", o).Batch(t.Context(), calls)
+		err := o.New("http://a").Batch(t.Context(), calls)
 		if err == nil && calls[1].Err == nil && raw != nil {
 			assert.Assert(t, json.Valid(raw))
 		}
-		_ = rpchttp.NewClient("http://a", o).Notify(t.Context(), "m", nil)
+		_ = o.New("http://a").Notify(t.Context(), "m", nil)
 	})
 }
 

@@ -5,11 +5,11 @@
 //
 //	var router rpc.Router
 //	rpc.Handle(&router, "add", func(ctx context.Context, terms []int) (int, error) { ... })
-//	http.Handle("/rpc", rpchttp.NewHandler(router.Serve, rpchttp.HandlerOptions{}))
+//	http.Handle("/rpc", rpchttp.HandlerOptions{}.New(router.Serve))
 //
 // A [Client] calls them:
 //
-//	client := rpchttp.NewClient("http://localhost:8080/rpc", rpchttp.ClientOptions{})
+//	client := rpchttp.ClientOptions{}.New("http://localhost:8080/rpc")
 //	var sum int
 //	err := client.Call(ctx, "add", []int{1, 2}, &sum)
 //

@@ -24,11 +24,11 @@ func Example() {
 		}
 		return d.Dividend / d.Divisor, nil
 	}, "dividend", "divisor")
-	handler := rpchttp.NewHandler(rpc.ShowErrors(router.Serve), rpchttp.HandlerOptions{})
+	handler := rpchttp.HandlerOptions{}.New(rpc.ShowErrors(router.Serve))
 	server := httptest.NewServer(handler)
 	defer server.Close()
 
-	client := rpchttp.NewClient(server.URL, rpchttp.ClientOptions{})
+	client := rpchttp.ClientOptions{}.New(server.URL)
 	defer client.CloseIdleConnections()
 	ctx := context.Background()
 	var quotient float64
@@ -45,10 +45,10 @@ func ExampleClient_Batch() {
 	rpc.Handle(&router, "double", func(_ context.Context, n [1]int) (int, error) {
 		return 2 * n[0], nil
 	})
-	server := httptest.NewServer(rpchttp.NewHandler(router.Serve, rpchttp.HandlerOptions{}))
+	server := httptest.NewServer(rpchttp.HandlerOptions{}.New(router.Serve))
 	defer server.Close()
 
-	client := rpchttp.NewClient(server.URL, rpchttp.ClientOptions{})
+	client := rpchttp.ClientOptions{}.New(server.URL)
 	defer client.CloseIdleConnections()
 	var a, b int
 	calls := []*rpc.BatchCall{

@@ -79,7 +79,7 @@ func text(t testing.TB, resp *http.Response) string {
 
 // newClient returns a client of a server.
 func newClient(t testing.TB, url string, o rpchttp.ClientOptions) *rpchttp.Client {
-	c := rpchttp.NewClient(url, o)
+	c := o.New(url)
 	t.Cleanup(c.CloseIdleConnections)
 	return c
 }

@@ -64,13 +64,13 @@ type Handler struct {
 	idle    chan struct{} // closed when closing is true and running is 0
 }
 
-// NewHandler returns a Handler that calls h. It starts no goroutine.
+// New returns a Handler that calls h. It starts no goroutine.
 //
 // The context of h is that of the HTTP request: it has its deadline, and what HTTP middleware added
 // to it, such as who sent the request. It ends when the client disconnects. [rpc.Request.Peer] and
 // [rpc.PeerFromContext] return nil. What h returns becomes the response as described at
 // [rpc.Handler]; a panic of h becomes an error response.
-func NewHandler(h rpc.Handler, o HandlerOptions) *Handler {
+func (o HandlerOptions) New(h rpc.Handler) *Handler {
 	positive := func(n, def int64) int64 { return cmp.Or(max(n, 0), def) }
 	o.MaxBody, o.MaxResponse = positive(o.MaxBody, 4<<20), positive(o.MaxResponse, 4<<20)
 	o.MaxBatch = int(positive(int64(o.MaxBatch), 100))

@@ -29,7 +29,7 @@ func failure(id string, code int, message string) string {
 
 // Bodies of requests and of responses, among them those of section 7 of the specification.
 func TestBodies(t *testing.T) {
-	url := serve(t, rpchttp.NewHandler(methods().Serve, rpchttp.HandlerOptions{MaxBatch: 5}))
+	url := serve(t, rpchttp.HandlerOptions{MaxBatch: 5}.New(methods().Serve))
 	const internal = "Internal error"
 	sub := func(id, params string) string {
 		return response(id, `"method":"subtract","params":`+params)
@@ -99,10 +99,10 @@ func TestBodies(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	url := serve(t, rpchttp.NewHandler(methods().Serve, rpchttp.HandlerOptions{MaxBody: 100}))
-	listed := serve(t, rpchttp.NewHandler(methods().Serve, rpchttp.HandlerOptions{
+	url := serve(t, rpchttp.HandlerOptions{MaxBody: 100}.New(methods().Serve))
+	listed := serve(t, rpchttp.HandlerOptions{
 		AllowedHosts: []string{"RPC.example"},
-	}))
+	}.New(methods().Serve))
 	const good = `{"jsonrpc":"2.0","id":1,"method":"subtract","params":[3,1]}`
 	long := good + strings.Repeat(" ", 100)
 	for name, c := range map[string]struct {
@@ -174,7 +174,7 @@ func TestRefusals(t *testing.T) {
 		assert.Equal(t, resp.StatusCode, 400)
 	})
 	t.Run("a slow body", func(t *testing.T) {
-		h := rpchttp.NewHandler(methods().Serve, rpchttp.HandlerOptions{})
+		h := rpchttp.HandlerOptions{}.New(methods().Serve)
 		s := httptest.NewUnstartedServer(http.HandlerFunc(
 			func(w http.ResponseWriter, r *http.Request) { // as if ReadTimeout were over now
 				_ = http.NewResponseController(w).SetReadDeadline(time.Now())
@@ -198,7 +198,7 @@ func TestRefusals(t *testing.T) {
 
 // A response that is too large is replaced by an error with its id; the others of a batch arrive.
 func TestResponseIsBounded(t *testing.T) {
-	url := serve(t, rpchttp.NewHandler(methods().Serve, rpchttp.HandlerOptions{MaxResponse: 2000}))
+	url := serve(t, rpchttp.HandlerOptions{MaxResponse: 2000}.New(methods().Serve))
 	const large = `{"jsonrpc":"2.0","id":%d,"method":"repeat","params":[%d]}`
 	tooLarge := func(id string, size int) string {
 		return failure(id, -32603, fmt.Sprintf(
@@ -221,26 +221,27 @@ func TestBatchOrder(t *testing.T) {
 	var mu sync.Mutex
 	var order []string
 	both, arrived := make(chan struct{}), 0 // the two requests wait for each other
-	url := serve(t, rpchttp.NewHandler(func(ctx context.Context, req *rpc.Request) (any, error) {
-		if req.IsNotification() {
+	url := serve(t, rpchttp.HandlerOptions{}.
+		New(func(ctx context.Context, req *rpc.Request) (any, error) {
+			if req.IsNotification() {
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, req.Method)
+				return nil, nil
+			}
 			mu.Lock()
-			defer mu.Unlock()
-			order = append(order, req.Method)
-			return nil, nil
-		}
-		mu.Lock()
-		seen := len(order)
-		if arrived++; arrived == 2 {
-			close(both)
-		}
-		mu.Unlock()
-		select {
-		case <-both:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		return seen, nil
-	}, rpchttp.HandlerOptions{}))
+			seen := len(order)
+			if arrived++; arrived == 2 {
+				close(both)
+			}
+			mu.Unlock()
+			select {
+			case <-both:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			return seen, nil
+		}))
 	got := text(t, send(t, "POST", url, `[{"jsonrpc":"2.0","method":"a"},`+
 		`{"jsonrpc":"2.0","method":"b"},`+
 		`{"jsonrpc":"2.0","id":2,"method":"m"},{"jsonrpc":"2.0","id":1,"method":"m"}]`))
@@ -254,11 +255,11 @@ func TestBatchOrder(t *testing.T) {
 func TestHandlerContext(t *testing.T) {
 	type userKey struct{}
 	deadline := time.Now().Add(time.Hour)
-	h := rpchttp.NewHandler(func(ctx context.Context, req *rpc.Request) (any, error) {
+	h := rpchttp.HandlerOptions{}.New(func(ctx context.Context, req *rpc.Request) (any, error) {
 		got, ok := ctx.Deadline()
 		return []any{ctx.Value(userKey{}), ok && got.Equal(deadline), req.Peer() == nil,
 			rpc.PeerFromContext(ctx) == nil}, nil
-	}, rpchttp.HandlerOptions{})
+	})
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithDeadline(r.Context(), deadline)
 		defer cancel()
@@ -272,12 +273,12 @@ func TestHandlerContext(t *testing.T) {
 // end.
 func waiting(o rpchttp.HandlerOptions) (h *rpchttp.Handler, began chan struct{}, ended chan error) {
 	began, ended = make(chan struct{}, 10), make(chan error, 10)
-	h = rpchttp.NewHandler(func(ctx context.Context, _ *rpc.Request) (any, error) {
+	h = o.New(func(ctx context.Context, _ *rpc.Request) (any, error) {
 		began <- struct{}{}
 		<-ctx.Done()
 		ended <- context.Cause(ctx)
 		return nil, ctx.Err()
-	}, o)
+	})
 	return h, began, ended
 }
 
@@ -325,7 +326,7 @@ func TestShutdown(t *testing.T) {
 	assert.NilError(t, h.Shutdown(t.Context())) // waits until the response is written
 	assert.ErrorIs(t, client.Call(t.Context(), "late", nil, nil), rpc.ErrBusy)
 
-	idle := rpchttp.NewHandler(methods().Serve, rpchttp.HandlerOptions{})
+	idle := rpchttp.HandlerOptions{}.New(methods().Serve)
 	assert.NilError(t, idle.Shutdown(t.Context()))
 	assert.NilError(t, idle.Shutdown(t.Context()))
 }
@@ -338,7 +339,7 @@ func TestHooks(t *testing.T) {
 		defer mu.Unlock()
 		got = append(got, fmt.Sprintf(format, args...))
 	}
-	url := serve(t, rpchttp.NewHandler(methods().Serve, rpchttp.HandlerOptions{Hooks: rpc.Hooks{
+	url := serve(t, rpchttp.HandlerOptions{Hooks: rpc.Hooks{
 		Frame: func(_ context.Context, d rpc.Direction, body []byte) { add("%v %s", d, body) },
 		Call: func(e rpc.CallEvent) {
 			add("%s %s %v %v", e.ID, e.Method, e.End, e.Err)
@@ -347,7 +348,7 @@ func TestHooks(t *testing.T) {
 		Panic: func(method string, value any, stack []byte) {
 			add("%s %v %v", method, value, len(stack) > 0)
 		},
-	}}))
+	}}.New(methods().Serve))
 	for body, want := range map[string][]string{
 		`{"jsonrpc":"2.0","id":1,"method":"fail"}`: {
 			`inbound {"jsonrpc":"2.0","id":1,"method":"fail"}`, "1 fail false <nil>",
@@ -384,12 +385,13 @@ func FuzzBody(f *testing.F) {
 	}
 	const limit = 5000
 	r := methods()
-	h := rpchttp.NewHandler(func(ctx context.Context, req *rpc.Request) (any, error) {
-		if req.Method == "repeat" {
-			return strings.Repeat("x", min(len(req.Params)*100, 2*limit)), nil
-		}
-		return r.Serve(ctx, req)
-	}, rpchttp.HandlerOptions{MaxResponse: limit, MaxBatch: 10})
+	h := rpchttp.HandlerOptions{MaxResponse: limit, MaxBatch: 10}.
+		New(func(ctx context.Context, req *rpc.Request) (any, error) {
+			if req.Method == "repeat" {
+				return strings.Repeat("x", min(len(req.Params)*100, 2*limit)), nil
+			}
+			return r.Serve(ctx, req)
+		})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		req := httptest.NewRequest("POST", "/", strings.NewReader(string(body)))
 		req.Header.Set("Content-Type", "application/json")

@@ -18,7 +18,7 @@ import (
 // sender, as that of a proxy.
 func senders(t *testing.T, o rpchttp.HandlerOptions) (url string, began chan struct{}, end func()) {
 	began, release := make(chan struct{}, 9), make(chan struct{})
-	h := rpchttp.NewHandler(func(ctx context.Context, req *rpc.Request) (any, error) {
+	h := o.New(func(ctx context.Context, req *rpc.Request) (any, error) {
 		switch req.Method {
 		case "wait":
 			began <- struct{}{}
@@ -27,7 +27,7 @@ func senders(t *testing.T, o rpchttp.HandlerOptions) (url string, began chan str
 			return strings.Repeat("x", 300<<10), nil
 		}
 		return "fine", nil
-	}, o)
+	})
 	url = serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if sender := r.Header.Get("Sender"); sender != "" {
 			r.RemoteAddr = net.JoinHostPort(sender, "1")

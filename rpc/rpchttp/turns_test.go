@@ -31,7 +31,7 @@ func TestSendersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var router rpc.Router
 		rpc.Handle(&router, "m", func(context.Context, []slowText) (int, error) { return 1, nil })
-		handler := rpchttp.NewHandler(router.Serve, rpchttp.HandlerOptions{})
+		handler := rpchttp.HandlerOptions{}.New(router.Serve)
 		body := `{"jsonrpc":"2.0","id":1,"method":"m","params":["` +
 			strings.Repeat("x", 300<<10) + `"]}`
 		var mu sync.Mutex

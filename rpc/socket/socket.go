@@ -1,9 +1,10 @@
 // Package socket serves JSON-RPC on the connections of a listener: TCP and Unix sockets, or any
 // other [net.Listener].
 //
-//	err := socket.ListenAndServe(ctx, "tcp", "127.0.0.1:4711", func(conn net.Conn) *rpc.Peer {
+//	newPeer := func(conn net.Conn) *rpc.Peer {
 //		return rpc.Options{Handler: router.Serve}.New(conn)
-//	}, socket.Options{})
+//	}
+//	err := socket.Options{}.ListenAndServe(ctx, "tcp", "127.0.0.1:4711", newPeer)
 //
 // It is a separate package so that a program that speaks on standard input and output does not link
 // package net.
@@ -20,7 +21,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// Options configures [Serve].
+// Options configures how connections are served.
 type Options struct {
 	// MaxConns is how many connections are served at once. Others wait. Default 256.
 	MaxConns int
@@ -32,15 +33,15 @@ type Options struct {
 	Grace time.Duration
 }
 
-// ListenAndServe listens on a network address, as [net.Listen] does, and calls [Serve].
-func ListenAndServe(ctx context.Context, network, address string,
-	newPeer func(net.Conn) *rpc.Peer, o Options) error {
+// ListenAndServe listens on a network address, as [net.Listen] does, and calls [Options.Serve].
+func (o Options) ListenAndServe(ctx context.Context, network, address string,
+	newPeer func(net.Conn) *rpc.Peer) error {
 	var config net.ListenConfig
 	ln, err := config.Listen(ctx, network, address)
 	if err != nil {
 		return fmt.Errorf("socket: %w", err)
 	}
-	return Serve(ctx, ln, newPeer, o)
+	return o.Serve(ctx, ln, newPeer)
 }
 
 // Serve accepts connections from ln until ctx ends, Options.IdleTimeout has passed without a
@@ -50,8 +51,8 @@ func ListenAndServe(ctx context.Context, network, address string,
 //
 // Before Serve returns, it closes ln, shuts down all peers, and waits for their handlers. It
 // returns nil after the end of ctx and after IdleTimeout, else the error of Accept.
-func Serve(ctx context.Context, ln net.Listener, newPeer func(net.Conn) *rpc.Peer,
-	o Options) error {
+func (o Options) Serve(ctx context.Context, ln net.Listener,
+	newPeer func(net.Conn) *rpc.Peer) error {
 	if o.MaxConns <= 0 {
 		o.MaxConns = 256
 	}

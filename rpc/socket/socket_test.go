@@ -76,9 +76,9 @@ func serve(t *testing.T, o socket.Options) *serving {
 	})
 	rpc.Handle(&r, "ping", func(context.Context, struct{}) (string, error) { return "pong", nil })
 	go func() {
-		s.result <- socket.Serve(ctx, s, func(conn net.Conn) *rpc.Peer {
+		s.result <- o.Serve(ctx, s, func(conn net.Conn) *rpc.Peer {
 			return rpc.Options{Handler: r.Serve}.New(conn)
-		}, o)
+		})
 	}()
 	return s
 }
@@ -176,7 +176,7 @@ func TestServeClosesWhatGetsNoPeer(t *testing.T) {
 			ln := newMemoryListener()
 			ctx, cancel := context.WithCancel(t.Context())
 			result := make(chan error, 1)
-			go func() { result <- socket.Serve(ctx, ln, newPeer, socket.Options{}) }()
+			go func() { result <- socket.Options{}.Serve(ctx, ln, newPeer) }()
 			client := ln.dial()
 			assert.ErrorContains(t, client.Wait(), "EOF", name)
 			cancel()
@@ -186,18 +186,17 @@ func TestServeClosesWhatGetsNoPeer(t *testing.T) {
 }
 
 func TestListenAndServe(t *testing.T) {
-	err := socket.ListenAndServe(t.Context(), "tcp", "127.0.0.1:none", nil, socket.Options{})
+	err := socket.Options{}.ListenAndServe(t.Context(), "tcp", "127.0.0.1:none", nil)
 	assert.ErrorContains(t, err, "none")
 
-	assert.NilError(t, socket.ListenAndServe(t.Context(), "tcp", "127.0.0.1:0", nil,
-		socket.Options{IdleTimeout: time.Millisecond}))
+	assert.NilError(t, socket.Options{IdleTimeout: time.Millisecond}.
+		ListenAndServe(t.Context(), "tcp", "127.0.0.1:0", nil))
 }
 
 func TestServeClosesItsListener(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
-	assert.NilError(t, socket.Serve(t.Context(), ln, nil,
-		socket.Options{IdleTimeout: time.Millisecond}))
+	assert.NilError(t, socket.Options{IdleTimeout: time.Millisecond}.Serve(t.Context(), ln, nil))
 	_, err = ln.Accept()
 	assert.ErrorIs(t, err, net.ErrClosed)
 }

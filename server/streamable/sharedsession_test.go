@@ -29,7 +29,7 @@ func openStore(t *testing.T, of *redistest.Server) *streamable.Store {
 		url = "unix://" + of.Options.Address
 		redistest.Available(t, of.Client())
 	}
-	s, err := streamable.OpenStore(url, streamable.StoreOptions{Secret: []byte(key)})
+	s, err := streamable.StoreOptions{Secret: []byte(key)}.Open(url)
 	assert.NilError(t, err)
 	t.Cleanup(s.Close)
 	return s

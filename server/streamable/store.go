@@ -35,19 +35,19 @@ type StoreOptions struct {
 	Prefix   string // begins all keys; "": "stdwire:"
 }
 
-// OpenStore returns a store on a server of the Redis protocol, such as Redis or Valkey:
+// Open returns a store on a server of the Redis protocol, such as Redis or Valkey:
 //
 //	redis://[[user]:password@]host[:port][/database]
 //	rediss://…                                        the same with TLS
 //	unix://[[user]:password@]/path[?db=database]
 //	redis://…@sentinel[:port][/database]?master_name=name[&addr=sentinel:port…]
 //
-// "memory:" is a store for the handlers of one process. OpenStore connects in the background, and
+// "memory:" is a store for the handlers of one process. Open connects in the background, and
 // again and again; while there is no connection, what needs the store fails at once, except that an
 // answer of a client waits for it. What a server does not answer within 5 seconds has failed. The
-// error of OpenStore says what is wrong with the URL or the options, without anything that may be
+// error of Open says what is wrong with the URL or the options, without anything that may be
 // secret. The caller closes the store after its handlers.
-func OpenStore(url string, o StoreOptions) (*Store, error) {
+func (o StoreOptions) Open(url string) (*Store, error) {
 	if url == "memory:" {
 		secret := make([]byte, 32)
 		_, _ = rand.Read(secret) // never fails

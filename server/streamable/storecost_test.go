@@ -221,8 +221,7 @@ func BenchmarkStoreUses(b *testing.B) {
 	of := redistest.Start(b)
 	admin := of.Client()
 	redistest.Available(b, admin)
-	opened, err := streamable.OpenStore("unix://"+of.Options.Address,
-		streamable.StoreOptions{Secret: []byte(key)})
+	opened, err := streamable.StoreOptions{Secret: []byte(key)}.Open("unix://" + of.Options.Address)
 	assert.NilError(b, err)
 	b.Cleanup(opened.Close)
 	for _, u := range storeUses {

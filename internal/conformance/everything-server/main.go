@@ -62,7 +62,7 @@ func run(ctx context.Context, address string) error {
 	fmt.Fprintf(os.Stderr, "http://%s/mcp\n", listener.Addr())
 	o := streamable.Options{Replicas: key != nil}
 	if url := os.Getenv("STORE"); url != "" {
-		o.Store, err = streamable.OpenStore(url, streamable.StoreOptions{Secret: key})
+		o.Store, err = streamable.StoreOptions{Secret: key}.Open(url)
 		if err != nil {
 			return err
 		}

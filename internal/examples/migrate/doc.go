@@ -221,9 +221,9 @@
 //	    rpc.Peer.Batch and rpc.Options.Batch, rpc.Limits.MaxRunning; both sides
 //	    may always call
 //	jhttp.NewBridge, jhttp.Channel
-//	    rpchttp.NewHandler, rpchttp.NewClient
+//	    rpchttp.HandlerOptions, rpchttp.ClientOptions
 //	server.Loop(NetAccepter)
-//	    socket.ListenAndServe
+//	    socket.Options.ListenAndServe
 //	rpc.cancel, $/cancelRequest
 //	    rpc.Options.Cancellation; lsp.Cancellation
 //	LogMessages, RPCLog

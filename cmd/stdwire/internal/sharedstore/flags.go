@@ -148,6 +148,5 @@ func (f *Flags) OpenSessions(secret []byte) (*streamable.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return streamable.OpenStore(f.url,
-		streamable.StoreOptions{Secret: secret, Password: password, Prefix: f.prefix})
+	return streamable.StoreOptions{Secret: secret, Password: password, Prefix: f.prefix}.Open(f.url)
 }

@@ -214,7 +214,7 @@ func (f *frames) begin(one *server, c *client.Client, tool *mcp.Tool, app *apps.
 		},
 	}
 	fr.callbacks(&o)
-	fr.view = apps.Open(fr, c, app, o)
+	fr.view = o.Open(fr, c, app)
 	f.mu.Lock()
 	f.open[fr.id] = fr
 	f.mu.Unlock()
