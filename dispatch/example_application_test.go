@@ -68,12 +68,12 @@ func Example_application() {
 		log.Fatal(server.New(server.Info{Name: "billing", Version: "1.0.0"},
 			c).ServeStdio(context.Background()))
 	case "http":
-		log.Fatal(http.ListenAndServe("127.0.0.1:8080", api.New(d)))
+		log.Fatal(http.ListenAndServe("127.0.0.1:8080", api.Options{}.New(d)))
 	}
 	cli.Run(context.Background(), d,
 		[]string{"bill", "charge", "--customer", "Ada", "--amount", "2000000", "--yes"},
 		cli.IO{Program: "billing", Out: os.Stdout, Err: os.Stdout})
-	over := httptest.NewServer(api.New(d))
+	over := httptest.NewServer(api.Options{}.New(d))
 	defer over.Close()
 	response, err := http.Post(over.URL+"/v1/bill", "application/json",
 		strings.NewReader(`{"action":"quote","params":{"customer":"Ada","amount":1250}}`))

@@ -135,10 +135,6 @@ func (c *Conn) Revision() mcp.Revision {
 	return ""
 }
 
-// ClientName returns the name that a legacy client sent with initialize, truncated to 128 bytes, or
-// "" before initialize. The client chooses the name, which may be unprintable.
-func (c *Conn) ClientName() string { return era.Legacy(c.legacy.Load()).Client.Name }
-
 // Finish ends the open subscriptions/listen requests with a result. Other requests continue.
 func (c *Conn) Finish() { c.closeOnce.Do(func() { close(c.closing) }) }
 

@@ -245,20 +245,20 @@ func (i Integration) Origin(ctx context.Context, kind mcp.Kind, key string) (o O
 	return o, false
 }
 
-// ListsChanged notifies all clients that all lists may have changed, because what they may see has.
-func (i Integration) ListsChanged() {
-	defer i.s.deferListChanged()()
-	for method := range i.s.listChangedMethods() {
-		i.s.listChanged(method)
+// ListsChanged notifies the clients of these principals, or all clients if there is none, that all
+// lists may have changed, because what they may see has.
+func (i Integration) ListsChanged(principals ...string) {
+	if len(principals) == 0 {
+		defer i.s.deferListChanged()()
+		for method := range i.s.listChangedMethods() {
+			i.s.listChanged(method)
+		}
+		return
 	}
-}
-
-// ListsChangedFor is like [Integration.ListsChanged] for the clients of one principal.
-func (i Integration) ListsChangedFor(principal string) {
 	i.s.mu.Lock()
 	defer i.s.mu.Unlock()
 	for c := range i.s.conns {
-		if c.principal != principal {
+		if !slices.Contains(principals, c.principal) {
 			continue
 		}
 		for method := range i.s.listChangedMethods() {
@@ -472,11 +472,8 @@ func (i Integration) Announce(c *Conn, method, uri string) {
 	changes := []subscriptions.Change{{Method: method, Subject: uri}}
 	if method == "" {
 		changes = changes[:0]
-		for kind := range s.added {
-			list := kind.Info().ListChanged
-			if list != "" && (s.added[kind].EverUsed.Load() || kind == mcp.KindTool) {
-				changes = append(changes, subscriptions.Change{Method: list})
-			}
+		for list := range s.listChangedMethods() {
+			changes = append(changes, subscriptions.Change{Method: list})
 		}
 		updated := func(uri string) {
 			changes = append(changes, subscriptions.Change{

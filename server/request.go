@@ -226,15 +226,20 @@ type Client struct {
 	Revision mcp.Revision
 }
 
-// ClientFrom returns the client of the request that ctx belongs to, in both eras. Outside of a
-// request it returns the zero value.
-func ClientFrom(ctx context.Context) (c Client) {
+// ClientFrom returns the client of the request that ctx belongs to, in both eras. In a hook call it
+// knows only what a legacy client has sent with initialize. Outside of these it returns the zero
+// value.
+func ClientFrom(ctx context.Context) Client {
 	r := requestFrom(ctx)
 	if r == nil {
-		return c
+		conn := ConnFrom(ctx)
+		if conn == nil {
+			return Client{}
+		}
+		r = &request{conn: conn, era: conn.legacy.Load()}
 	}
 	info := r.clientInfo()
-	c = Client{Name: info.Name, Version: info.Version, Session: r.conn.publicSession()}
+	c := Client{Name: info.Name, Version: info.Version, Session: r.conn.publicSession()}
 	if r.era != nil {
 		c.Revision = r.era.Revision
 	}

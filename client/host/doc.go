@@ -7,7 +7,7 @@
 //		return o.Spawn(ctx, client.Command{Path: "stdwire", Args: []string{"serve"}})
 //	}
 //	err := m.Add(host.Server{ID: "files", Connect: connect})
-//	err = m.Use(ctx, "files", "", true, func(c *client.Client) error {
+//	err = m.UseIdempotent(ctx, "files", "", func(c *client.Client) error {
 //		for tool, err := range c.Tools(ctx) {
 //			…
 //		}

@@ -26,7 +26,7 @@ func Example() {
 		return
 	}
 	fmt.Println(m.Status()[0].State)
-	err = m.Use(ctx, "weather", "", true, func(c *client.Client) error {
+	err = m.UseIdempotent(ctx, "weather", "", func(c *client.Client) error {
 		for tool, err := range c.Tools(ctx) {
 			if err != nil {
 				return err

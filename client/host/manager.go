@@ -124,14 +124,25 @@ func (m *Manager) IDs() []string {
 // client of such a server, too.
 //
 // While f runs, the server is not stopped for lack of use. If the server ends, the calls of f fail
-// at once. If idempotent is true and f returns such an error, Use calls f once more with the next
-// client.
+// at once.
 //
 // The error is that of f, an [*UnavailableError], the error of ctx, or matches [ErrUnknown],
 // [ErrDisabled], [ErrTooManySessions] or [ErrClosed].
-func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool,
+func (m *Manager) Use(ctx context.Context, id, session string,
 	f func(*client.Client) error) error {
-	for repeat := idempotent; ; {
+	return m.use(ctx, id, session, f, false)
+}
+
+// UseIdempotent is [Manager.Use] for an f that may run twice: if f returns an error because the
+// server has ended, it is called once more, with the next client.
+func (m *Manager) UseIdempotent(ctx context.Context, id, session string,
+	f func(*client.Client) error) error {
+	return m.use(ctx, id, session, f, true)
+}
+
+func (m *Manager) use(ctx context.Context, id, session string, f func(*client.Client) error,
+	repeat bool) error {
+	for {
 		of, _ := ctx.Value(userKey{}).(userOf)
 		sv, err := m.supervisor(id, session, of.owner)
 		if err != nil {

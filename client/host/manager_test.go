@@ -99,7 +99,7 @@ func inBubble(t *testing.T, s Server, test func(t *testing.T, m *Manager, p *pla
 }
 
 func use(t *testing.T, m *Manager) error {
-	return m.Use(t.Context(), "s", "", false, func(c *client.Client) error {
+	return m.Use(t.Context(), "s", "", func(c *client.Client) error {
 		for _, err := range c.Tools(t.Context()) {
 			return err
 		}
@@ -134,7 +134,7 @@ func TestStartOutlivesUse(t *testing.T) {
 		p.slow = time.Minute
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		err := m.Use(ctx, "s", "", false, func(*client.Client) error { return nil })
+		err := m.Use(ctx, "s", "", func(*client.Client) error { return nil })
 		assert.Error(t, err, `server "s": context deadline exceeded`)
 		assert.NilError(t, use(t, m))
 		assert.Equal(t, p.started(), 1)
@@ -156,7 +156,7 @@ func TestIdleStop(t *testing.T) {
 		assert.Equal(t, m.Status()[0].Restarts, 0)
 
 		// It is not stopped while it is in use.
-		_ = m.Use(t.Context(), "s", "", false, func(*client.Client) error {
+		_ = m.Use(t.Context(), "s", "", func(*client.Client) error {
 			time.Sleep(time.Hour)
 			assert.Equal(t, state(m), Ready)
 			return nil
@@ -174,7 +174,7 @@ func TestFailureAndRestart(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		ended := make(chan error, 1)
 		go func() {
-			ended <- m.Use(t.Context(), "s", "", false, func(c *client.Client) error {
+			ended <- m.Use(t.Context(), "s", "", func(c *client.Client) error {
 				_, err := c.CallTool(t.Context(), "hold", nil)
 				return err
 			})
@@ -205,7 +205,11 @@ func TestIdempotentUse(t *testing.T) {
 	for idempotent, want := range map[bool]int{true: 2, false: 1} {
 		inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 			times := 0
-			err := m.Use(t.Context(), "s", "", idempotent, func(c *client.Client) error {
+			use := m.Use
+			if idempotent {
+				use = m.UseIdempotent
+			}
+			err := use(t.Context(), "s", "", func(c *client.Client) error {
 				if times++; times == 1 {
 					p.kill()
 					<-c.Done()
@@ -300,7 +304,7 @@ func TestDisable(t *testing.T) {
 		for _, f := range []func(string) error{m.Disable, m.Enable, m.Restart} {
 			assert.Assert(t, errors.Is(f("other"), ErrUnknown))
 		}
-		assert.Assert(t, errors.Is(m.Use(t.Context(), "other", "", false, nil), ErrUnknown))
+		assert.Assert(t, errors.Is(m.Use(t.Context(), "other", "", nil), ErrUnknown))
 	})
 }
 
@@ -310,7 +314,7 @@ func TestPerSession(t *testing.T) {
 			clients := map[*client.Client]bool{}
 			for _, session := range []string{"a", "b", "a", ""} {
 				assert.NilError(t,
-					m.Use(t.Context(), "s", session, false, func(c *client.Client) error {
+					m.Use(t.Context(), "s", session, func(c *client.Client) error {
 						clients[c] = true
 						return nil
 					}))
@@ -331,7 +335,7 @@ func TestMaxSessions(t *testing.T) {
 	inBubble(t, Server{Sharing: PerSession, MaxSessions: 2, IdleStop: time.Minute},
 		func(t *testing.T, m *Manager, p *plant) {
 			use := func(session string) error {
-				return m.Use(t.Context(), "s", session, false,
+				return m.Use(t.Context(), "s", session,
 					func(*client.Client) error { return nil })
 			}
 			for _, session := range []string{"a", "b", "", "a"} {
@@ -369,7 +373,7 @@ func TestPerUser(t *testing.T) {
 	inBubble(t, Server{Sharing: PerUser, MaxSessions: 2, IdleStop: time.Hour},
 		func(t *testing.T, m *Manager, p *plant) {
 			use := func(user string, f func()) error {
-				return m.Use(WithUser(t.Context(), "", user+"'s token"), "s", user, false,
+				return m.Use(WithUser(t.Context(), "", user+"'s token"), "s", user,
 					func(*client.Client) error { f(); return nil })
 			}
 			nothing := func() {}
@@ -410,7 +414,7 @@ func TestShareOfUsers(t *testing.T) {
 		func(t *testing.T, m *Manager, p *plant) {
 			use := func(owner, user string, f func()) error {
 				time.Sleep(time.Second)
-				return m.Use(WithUser(t.Context(), owner, nil), "s", user, false,
+				return m.Use(WithUser(t.Context(), owner, nil), "s", user,
 					func(*client.Client) error { f(); return nil })
 			}
 			nothing := func() {}
@@ -460,14 +464,14 @@ func TestPlaceUntilTheEnd(t *testing.T) {
 				return nil, ctx.Err()
 			}}))
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _ = m.Use(ctx, "s", "a", false, nil) }()
+		go func() { _ = m.Use(ctx, "s", "a", nil) }()
 		synctest.Wait()
 		m.mu.Lock()
 		failed := m.supervisors[clientKey{"s", "a"}]
 		m.mu.Unlock()
 		failed.setState(Failed, nil) // so that it may give way
 		done := make(chan error)
-		go func() { done <- m.Use(t.Context(), "s", "b", false, nil) }()
+		go func() { done <- m.Use(t.Context(), "s", "b", nil) }()
 		synctest.Wait()
 		assert.Equal(t, most.Load(), int64(1))
 		cancel()
@@ -496,7 +500,7 @@ func TestConcurrentChanges(t *testing.T) {
 		wg.Wait()
 
 		wg.Go(func() {
-			err := m.Use(t.Context(), "s", "", false, func(c *client.Client) error {
+			err := m.Use(t.Context(), "s", "", func(c *client.Client) error {
 				_, err := c.CallTool(t.Context(), "hold", nil)
 				return err
 			})

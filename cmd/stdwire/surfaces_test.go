@@ -83,7 +83,7 @@ var surfaces = map[string]func(*testing.T, *dispatch.Catalog) caller{
 	},
 	"http": func(t *testing.T, c *dispatch.Catalog) caller {
 		over := httptest.NewServer(
-			api.New(dispatch.Options{Logger: slog.New(slog.DiscardHandler)}.New(c)))
+			api.Options{}.New(dispatch.Options{Logger: slog.New(slog.DiscardHandler)}.New(c)))
 		t.Cleanup(over.Close)
 		return func(t *testing.T, operation, arguments string, confirmed bool) outcome {
 			t.Helper()

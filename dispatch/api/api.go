@@ -47,11 +47,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// New returns a handler of the operations that d's catalog has at the time of each request, with
-// default options. It is safe for concurrent use and starts no goroutine.
-func New(d *dispatch.Dispatcher) http.Handler { return Options{}.New(d) }
-
-// New returns a handler with these options.
+// New returns a handler of the operations that d's catalog has at the time of each request. It is
+// safe for concurrent use and starts no goroutine.
 func (o Options) New(d *dispatch.Dispatcher) http.Handler {
 	o.Title = cmp.Or(o.Title, "API")
 	o.Version = cmp.Or(o.Version, "1")

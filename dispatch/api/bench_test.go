@@ -30,7 +30,7 @@ func one(tb testing.TB) func() {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "a.say", Summary: "Says what you said.",
 		Type: dispatch.Read}, echo[note])
-	h := api.New(dispatch.Options{}.New(c))
+	h := api.Options{}.New(dispatch.Options{}.New(c))
 	body := strings.NewReader(typical)
 	r := httptest.NewRequest("POST", "/v1/a", io.NopCloser(body))
 	r.Header.Set("Content-Type", "application/json")
@@ -65,7 +65,7 @@ func BenchmarkOverTheWire(b *testing.B) {
 	for _, way := range []struct {
 		name    string
 		handler http.Handler
-	}{{"api", api.New(dispatch.Options{}.New(c))},
+	}{{"api", api.Options{}.New(dispatch.Options{}.New(c))},
 		{"bare", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			text, err := io.ReadAll(r.Body)
 			assert.Check(b, err)
@@ -96,7 +96,7 @@ func BenchmarkOpenAPI(b *testing.B) {
 	r := httptest.NewRequest("GET", "/v1/openapi.json", nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		api.New(dispatch.Options{}.New(c)).ServeHTTP(
+		api.Options{}.New(dispatch.Options{}.New(c)).ServeHTTP(
 			&sink{header: http.Header{}}, r)
 	}
 }

@@ -2,7 +2,7 @@
 // JSON, and describes them in OpenAPI.
 //
 //	dispatcher := dispatch.Options{}.New(catalog)
-//	log.Fatal(http.ListenAndServe("127.0.0.1:8080", api.New(dispatcher)))
+//	log.Fatal(http.ListenAndServe("127.0.0.1:8080", api.Options{}.New(dispatcher)))
 //
 // Each service is a path. The body says which of its operations is called, and how:
 //

@@ -96,7 +96,7 @@ func TestStripPrefix(t *testing.T) {
 	c := notes(t)
 	mux := http.NewServeMux()
 	mux.Handle("/api/",
-		http.StripPrefix("/api", api.New(dispatch.Options{}.New(c))))
+		http.StripPrefix("/api", api.Options{}.New(dispatch.Options{}.New(c))))
 	s := &surface{Handler: mux, catalog: c}
 	assert.Equal(t, s.ask(t, "POST", "/api/v1/old", "{}").Code, 200)
 	assert.Equal(t, s.get(request(t, "GET", "/api/v1/manifest", "")).Code, 200)

@@ -35,7 +35,7 @@ func ExampleNew() {
 		dispatch.Spec{Name: "note.get", Summary: "Get a note.", Type: dispatch.Read,
 			Errors: []dispatch.Code{dispatch.NotFound}}, getNote)
 	dispatcher := dispatch.Options{}.New(catalog)
-	log.Fatal(http.ListenAndServe("127.0.0.1:8080", api.New(dispatcher)))
+	log.Fatal(http.ListenAndServe("127.0.0.1:8080", api.Options{}.New(dispatcher)))
 }
 
 // Only those that the program knows may call.

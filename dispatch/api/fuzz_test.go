@@ -33,7 +33,7 @@ func FuzzBody(f *testing.F) {
 		func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {
 			return in, nil
 		})
-	handler := New(dispatch.Options{Logger: slog.New(slog.DiscardHandler)}.New(catalog))
+	handler := Options{}.New(dispatch.Options{Logger: slog.New(slog.DiscardHandler)}.New(catalog))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b, refused := parse(text)
 		if refused == nil {

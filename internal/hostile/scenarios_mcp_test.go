@@ -722,7 +722,7 @@ func hostScenario(run *scenarioRun) {
 			return o.Connect(ctx, client.Stream(conn))
 		}}))
 	own(func() {
-		_ = m.Use(run.ctx, "up", "", false,
+		_ = m.Use(run.ctx, "up", "",
 			func(*client.Client) error { run.enter("client/host.Manager.Use"); return nil })
 	})
 	_ = m.Disable("up")

@@ -440,7 +440,7 @@ func TestReplicasDoAsOneProcess(t *testing.T) {
 				client := server.ConnFrom(ctx)
 				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{
 					Text: fmt.Sprint(server.LogLevelFrom(ctx),
-						client.Capabilities().Elicitation != nil, client.ClientName(),
+						client.Capabilities().Elicitation != nil, server.ClientFrom(ctx).Name,
 						client.Revision())}}}, nil
 			})
 		}

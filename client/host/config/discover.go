@@ -8,9 +8,10 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonedit"
 )
 
-// A Discovery says how a gateway lists its tools: the value of a member of discover.
+// A Discovery says how a gateway lists its tools for some clients: a member of discover.
 type Discovery struct {
-	Search bool // tools by which others are found and called, in place of the tools
+	Client string // the name in clientInfo, or a pattern as in tools; "" for all
+	Search bool   // tools by which others are found and called, in place of the tools
 	// Search applies from so many tools, or from definitions of about so many tokens; 0: always.
 	MinTools, MinTokens int
 }
@@ -20,7 +21,8 @@ const discoveryWindow = 200_000
 
 const discoveryForm = `"list", "search", "auto", "auto:N" for from N tools, or "auto:N%" for from N percent of 200,000 tokens`
 
-// ParseDiscovery parses "list", "search", "auto", "auto:N" or "auto:N%". Auto is auto:10%.
+// ParseDiscovery parses "list", "search", "auto", "auto:N" or "auto:N%". Auto is auto:10%. The
+// Client of the result is "".
 func ParseDiscovery(text string) (Discovery, error) {
 	mode, least, limited := strings.Cut(text, ":")
 	switch {
@@ -44,12 +46,6 @@ func ParseDiscovery(text string) (Discovery, error) {
 	return Discovery{Search: true, MinTools: n}, nil
 }
 
-// A ClientDiscovery is the Discovery of the clients whose name matches.
-type ClientDiscovery struct {
-	Client string // the name in clientInfo, or a pattern as in tools
-	Discovery
-}
-
 // maxDiscoveries limits the members of discover.
 const maxDiscoveries = 100
 
@@ -69,6 +65,7 @@ func (r *reader) readDiscover(root jsonedit.Value) {
 		r.field = fmt.Sprintf("discover.%.60s", m.Name)
 		mode, isText := m.AsString()
 		d, err := ParseDiscovery(mode)
+		d.Client = m.Name
 		switch {
 		case len(r.file.Discover) == maxDiscoveries:
 			r.errorf(m.Offset, "discover has more than %d members", maxDiscoveries)
@@ -78,7 +75,7 @@ func (r *reader) readDiscover(root jsonedit.Value) {
 		case err != nil:
 			r.errorf(m.Start, "%s: %v", r.field, err)
 		default:
-			r.file.Discover = append(r.file.Discover, ClientDiscovery{m.Name, d})
+			r.file.Discover = append(r.file.Discover, d)
 		}
 	}
 }

@@ -49,7 +49,7 @@ type Config struct {
 	LimitsAt Position
 	// Discover says how tools are listed for clients, from the first file that says so and is not a
 	// project's.
-	Discover []ClientDiscovery
+	Discover []Discovery
 	// Policy are the rules about who may do what, of the first file that has some and is not a
 	// project's; nil: everybody may do everything. PolicyAt is their position.
 	Policy   *policy.Policy

@@ -46,7 +46,7 @@ type File struct {
 	Servers     []*Server           // in the order of the file, including those with errors
 	Profiles    map[string][]string // ids of servers by name
 	Limits      Limits
-	Discover    []ClientDiscovery
+	Discover    []Discovery
 	Policy      *policy.Policy // nil: none
 	Rates       []Rate
 	Inputs      []Input

@@ -143,12 +143,11 @@ func (g *Gateway) startInflight(ctx context.Context, c *call) *inflight.Call {
 	}
 	opts := append(metaOption(t.meta), client.OnProgress(f.Progress))
 	f.Make = func(ctx context.Context) (result json.RawMessage, err error) {
-		err = g.manager.Use(t.withUser(ctx), t.id, t.session, t.idempotent,
-			func(to *client.Client) (err error) {
-				g.raiseLevel(ctx, to, f.Request.Logs)
-				result, err = c.send(ctx, to, opts)
-				return err
-			})
+		err = t.use(ctx, g.manager, func(to *client.Client) (err error) {
+			g.raiseLevel(ctx, to, f.Request.Logs)
+			result, err = c.send(ctx, to, opts)
+			return err
+		})
 		return result, err
 	}
 	g.inflight.Start(ctx, f)

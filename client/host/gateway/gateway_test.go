@@ -719,7 +719,7 @@ func TestPinsOfFirstUse(t *testing.T) {
 func (w *fixture) useUpstream(id string, f func(c *client.Client)) {
 	w.t.Helper()
 	assert.NilError(w.t,
-		w.gateway.Manager().Use(w.t.Context(), id, "", false, func(c *client.Client) error {
+		w.gateway.Manager().Use(w.t.Context(), id, "", func(c *client.Client) error {
 			f(c)
 			return nil
 		}))

@@ -99,7 +99,7 @@ func (u *upstreamServer) keepSubscribed() {
 		if len(u.subscriptions.get()) == 0 {
 			continue
 		}
-		err := u.g.manager.Use(u.ctx, u.id, "", true, u.subscribe)
+		err := u.g.manager.UseIdempotent(u.ctx, u.id, "", u.subscribe)
 		if err != nil && u.ctx.Err() == nil {
 			u.warn("subscriptions to resources have failed and are retried", err)
 		}

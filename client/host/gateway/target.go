@@ -92,12 +92,15 @@ func (u *upstreamServer) userOf(ctx context.Context) (name string, user any, err
 	return name, user, nil
 }
 
-// withUser returns the context for host.Manager.Use.
-func (t *target) withUser(ctx context.Context) context.Context {
-	if t.upstream.sharing != host.PerUser {
-		return ctx
+// use calls f with the client of the server, and once more if f may be repeated.
+func (t *target) use(ctx context.Context, m *host.Manager, f func(*client.Client) error) error {
+	if t.upstream.sharing == host.PerUser {
+		ctx = host.WithUser(ctx, principal(ctx), t.user)
 	}
-	return host.WithUser(ctx, principal(ctx), t.user)
+	if t.idempotent {
+		return m.UseIdempotent(ctx, t.id, t.session, f)
+	}
+	return m.Use(ctx, t.id, t.session, f)
 }
 
 // newRequest returns the request for a target. isCall says that a question of the server may belong
@@ -134,11 +137,10 @@ func (g *Gateway) use(ctx context.Context, t *target, isCall bool,
 			g.wakeLegacyServers()
 		}
 	}()
-	return g.manager.Use(t.withUser(ctx), t.id, t.session, t.idempotent,
-		func(c *client.Client) error {
-			g.raiseLevel(ctx, c, r.Logs)
-			return f(c)
-		})
+	return t.use(ctx, g.manager, func(c *client.Client) error {
+		g.raiseLevel(ctx, c, r.Logs)
+		return f(c)
+	})
 }
 
 // metaOption returns the call option that sends m as _meta, or nil if m is empty.

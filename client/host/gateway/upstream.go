@@ -148,7 +148,7 @@ func (u *upstreamServer) refresh(ctx context.Context, lists ...*listfetch.Fetche
 	if u.sharing == host.PerUser {
 		return nil
 	}
-	err := u.g.manager.Use(ctx, u.id, "", true, func(c *client.Client) error {
+	err := u.g.manager.UseIdempotent(ctx, u.id, "", func(c *client.Client) error {
 		fetches := make([]*listfetch.Fetch, len(lists))
 		u.fetching.Add(1) // so that the cache is written once
 		for i, l := range lists {
@@ -258,7 +258,7 @@ func (u *upstreamServer) update() {
 	if u.reenabled.Swap(false) && u.loadCache() {
 		return
 	}
-	u.warnUnlisted(u.g.manager.Use(u.ctx, u.id, "", true, func(c *client.Client) error {
+	u.warnUnlisted(u.g.manager.UseIdempotent(u.ctx, u.id, "", func(c *client.Client) error {
 		u.fetching.Add(1) // so that the cache is written once
 		for _, l := range u.fetchers() {
 			l.Update(c)

@@ -20,7 +20,7 @@ func (u *upstreamServer) fetchFor(ctx context.Context, name string, l *userLists
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, userListTimeout)
 	defer cancel()
-	err := u.g.manager.Use(ctx, u.id, name, true, func(c *client.Client) error {
+	err := u.g.manager.UseIdempotent(ctx, u.id, name, func(c *client.Client) error {
 		l.client = c
 		return u.readLists(ctx, c, l)
 	})

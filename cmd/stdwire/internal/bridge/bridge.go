@@ -60,7 +60,7 @@ func openBridge(ctx context.Context, std *term.Streams, g *gateway.Gateway, name
 	if e, failed := errors.AsType[*client.StartError](g.Manager().Status()[0].Err); failed {
 		return nil, e
 	}
-	err = g.Manager().Use(ctx, behind.ID, "", true, func(c *client.Client) error {
+	err = g.Manager().UseIdempotent(ctx, behind.ID, "", func(c *client.Client) error {
 		info := c.ServerInfo()
 		info.Name, info.Version = cmp.Or(info.Name, name), cmp.Or(info.Version, "unknown")
 		like := c.Capabilities()

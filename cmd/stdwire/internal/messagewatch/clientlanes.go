@@ -117,7 +117,7 @@ func (l *clientLanes) lane(ctx context.Context, frame []byte) string {
 	}
 	if found == nil {
 		method, program := clientInfo(frame)
-		from := sender{program: cmp.Or(program, conn.ClientName())}
+		from := sender{program: cmp.Or(program, server.ClientFrom(ctx).Name)}
 		from.principal = dispatch.PrincipalFrom(ctx)
 		if e != nil {
 			from.address = e.address

@@ -69,19 +69,19 @@ func maxResultText(ctx context.Context) int {
 // discoveryOf returns the Discovery of the clients with this name: the one for the name itself, or
 // else the first pattern that matches but "*", or else that for "*". isDefault reports whether it
 // is that for "*" or missing, and given whether there is one.
-func discoveryOf(rules []config.ClientDiscovery, client string) (d config.Discovery,
+func discoveryOf(rules []config.Discovery, client string) (d config.Discovery,
 	isDefault, given bool) {
 	isDefault = true
 	for _, rule := range rules {
 		pattern := host.Filter{Allow: []string{rule.Client}}
 		switch {
 		case rule.Client == client:
-			return rule.Discovery, false, true
+			return rule, false, true
 		case !isDefault || !pattern.Allows(client):
 		case rule.Client == "*":
-			d, given = rule.Discovery, true
+			d, given = rule, true
 		default:
-			d, isDefault, given = rule.Discovery, false, true
+			d, isDefault, given = rule, false, true
 		}
 	}
 	return d, isDefault, given

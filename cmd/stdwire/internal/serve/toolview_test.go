@@ -33,7 +33,7 @@ func TestToolViews(t *testing.T) {
 		{set, &always, "claude-code", search(0, 0)},
 		{set, &config.Discovery{}, "mine-2", server.ToolView{}},
 		{set, nil, "cursor-vscode", search(81, 80_000)},
-		{&config.Config{Discover: []config.ClientDiscovery{{Client: "*"}}}, nil, "cursor-vscode",
+		{&config.Config{Discover: []config.Discovery{{Client: "*"}}}, nil, "cursor-vscode",
 			server.ToolView{}}, // the operator says so
 		{&config.Config{}, nil, "other", server.ToolView{}},
 		{&config.Config{}, nil, "cursor-vscode", search(81, 0)}, // it takes no more
@@ -50,7 +50,8 @@ func TestToolViews(t *testing.T) {
 // A new configuration concerns the clients that it shows something else.
 func TestToolViewsUse(t *testing.T) {
 	of := func(client string, d config.Discovery) *config.Config {
-		return &config.Config{Discover: []config.ClientDiscovery{{Client: client, Discovery: d}}}
+		d.Client = client
+		return &config.Config{Discover: []config.Discovery{d}}
 	}
 	always, list := config.Discovery{Search: true}, config.Discovery{}
 	views := newToolViews(nil, of("mine*", always))

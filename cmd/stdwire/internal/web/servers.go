@@ -250,7 +250,7 @@ func (s *servers) use(ctx context.Context, id string, f func(*server, *client.Cl
 		return &command.Failure{Code: srv.refusal.Code, Why: srv.refusal.Message,
 			Hint: srv.refusal.Hint}
 	}
-	err = s.manager.Use(ctx, id, "", false, func(c *client.Client) error { return f(srv, c) })
+	err = s.manager.Use(ctx, id, "", func(c *client.Client) error { return f(srv, c) })
 	if e, ok := errors.AsType[*host.UnavailableError](err); ok { // the cause has the remedy
 		err = e.Err
 	}
