@@ -54,7 +54,7 @@ func TestOTLP(t *testing.T) {
 		`"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01","tracestate":"a=1"}}`, nil)
 	pass(out, ctx, mcp.MethodReadResource, `{"uri":"file:///\\"}`, rpc.Errorf(-32000, "no\n"))
 	pass(out, t.Context(), mcp.MethodListTools, ``, nil)
-	_, span := tel.StartSpan(ctx, "work", telemetry.Internal, slog.Int("n", -7),
+	_, span := tel.StartSpan(ctx, "work", telemetry.SpanKindInternal, slog.Int("n", -7),
 		slog.Float64("inf", math.Inf(-1)), slog.Any("any", []int{1}))
 	span.End(context.Canceled)
 	tel.Counter(telemetry.Instrument{Name: "c", Unit: "{x}", Labels: []string{"l"}}).Add(1, "v\xff")

@@ -140,7 +140,7 @@ func TestQueueIsBoundedInCount(t *testing.T) {
 func TestQueueIsBoundedInBytes(t *testing.T) {
 	tel := telemetry.Options{MaxSpanBytes: 10_000}.New()
 	for range 100 {
-		_, span := tel.StartSpan(context.Background(), "x", telemetry.Internal)
+		_, span := tel.StartSpan(context.Background(), "x", telemetry.SpanKindInternal)
 		for range 10 {
 			span.Set(slog.String("text", strings.Repeat("x", 200)))
 		}
@@ -149,7 +149,7 @@ func TestQueueIsBoundedInBytes(t *testing.T) {
 	n := len(tel.TakeSpans(nil, 100))
 	assert.Assert(t, n > 0 && n < 6, "%d", n)
 	assert.Equal(t, tel.DroppedSpans(), uint64(100-n))
-	_, span := tel.StartSpan(context.Background(), "x", telemetry.Internal)
+	_, span := tel.StartSpan(context.Background(), "x", telemetry.SpanKindInternal)
 	span.End(nil)
 	assert.Equal(t, len(tel.TakeSpans(nil, 100)), 1) // the bytes of those taken are free
 }

@@ -17,17 +17,17 @@ func (t *Telemetry) addDurations() {
 		return v
 	}
 	t.durations = [...]*vector[operationKey, histogram]{
-		Server: add("mcp.server.operation.duration",
+		SpanKindServer: add("mcp.server.operation.duration",
 			"How long the receiver of an MCP request or notification took to handle it."),
-		Client: add("mcp.client.operation.duration",
+		SpanKindClient: add("mcp.client.operation.duration",
 			"How long the sender of an MCP request or notification waited for the response."),
-		Internal: add("stdwire.operation.duration",
+		SpanKindInternal: add("stdwire.operation.duration",
 			"How long an operation that was called without MCP took."),
 	}
 	t.sessions = [...]*vector[operationKey, histogram]{
-		Server: add("mcp.server.session.duration",
+		SpanKindServer: add("mcp.server.session.duration",
 			"How long an MCP session lasted, as seen by the server."),
-		Client: add("mcp.client.session.duration",
+		SpanKindClient: add("mcp.client.session.duration",
 			"How long an MCP session lasted, as seen by the client."),
 	}
 	t.addSource(metricSource{Instrument{Name: "stdwire.telemetry.spans.dropped", Unit: "{span}",

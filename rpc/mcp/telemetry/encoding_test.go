@@ -211,9 +211,9 @@ func TestAppendTracesTogether(t *testing.T) {
 				handle(out, method, params, json.RawMessage(`{"isError":true}`), nil)
 			}
 		}
-		_, span := tel.StartSpan(t.Context(), "work", telemetry.Internal, slog.Int("n", 1))
+		_, span := tel.StartSpan(t.Context(), "work", telemetry.SpanKindInternal, slog.Int("n", 1))
 		span.End(nil)
-		_, span = tel.StartSpan(t.Context(), "work", telemetry.Internal)
+		_, span = tel.StartSpan(t.Context(), "work", telemetry.SpanKindInternal)
 		span.End(nil)
 	}
 	spans := take(tel)

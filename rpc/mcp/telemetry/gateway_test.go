@@ -88,7 +88,7 @@ func testTraceThroughGateway(t *testing.T, downstream, upstream mcp.Revision) {
 	})
 	assert.Equal(t, len(handled), 1)
 	chain := []telemetry.Span{sent[0], passed[1], passed[0], handled[0]}
-	parent, kind := clientSpan, telemetry.Client
+	parent, kind := clientSpan, telemetry.SpanKindClient
 	for i, span := range chain {
 		assert.Equal(t, span.Trace.String(), clientTrace)
 		assert.Equal(t, span.Parent.String(), parent, "span %d", i)
@@ -96,7 +96,7 @@ func testTraceThroughGateway(t *testing.T, downstream, upstream mcp.Revision) {
 		assert.Equal(t, span.State, "vendor=1")
 		assert.Equal(t, len(span.Links), 0)
 		parent = span.SpanContext.Span.String()
-		kind = telemetry.Server + telemetry.Client - kind
+		kind = telemetry.SpanKindServer + telemetry.SpanKindClient - kind
 	}
 	assert.Equal(t, chain[0].Name(), "tools/call up__sunny")
 	assert.Equal(t, chain[3].Name(), "tools/call sunny")

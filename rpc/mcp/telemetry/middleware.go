@@ -31,7 +31,7 @@ func (t *Telemetry) Incoming(e Endpoint) rpc.Middleware {
 			}
 			r := record{t: t}
 			members := requestParamsFrom(ctx)
-			r.open(Server, endpoint, req, members)
+			r.open(SpanKindServer, endpoint, req, members)
 			parent := r.params.parent()
 			if parent.IsValid() {
 				r.inMeta = true
@@ -71,7 +71,7 @@ func (t *Telemetry) Outgoing(e Endpoint) rpc.Middleware {
 	return func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (result any, err error) {
 			r := record{t: t}
-			r.open(Client, endpoint, req, nil)
+			r.open(SpanKindClient, endpoint, req, nil)
 			parent := SpanContextFrom(ctx)
 			if own := r.params.parent(); own.IsValid() && own.Trace != parent.Trace {
 				parent = own
@@ -107,7 +107,7 @@ func (t *Telemetry) Outgoing(e Endpoint) rpc.Middleware {
 // sampled.
 type record struct {
 	t          *Telemetry
-	kind       Kind
+	kind       SpanKind
 	start      time.Duration // since t.start
 	message    message
 	params     params
@@ -122,7 +122,7 @@ type record struct {
 
 // open reads a message that was received or is to be sent, whose members may be known already. It
 // makes no span.
-func (r *record) open(kind Kind, e *Endpoint, req *rpc.Request,
+func (r *record) open(kind SpanKind, e *Endpoint, req *rpc.Request,
 	members requestParams) {
 	t := r.t
 	r.notifies = isNotification(req.Method)
@@ -204,7 +204,7 @@ func (r *record) end(ctx context.Context, req *rpc.Request, f failure) {
 	}
 	if sampled {
 		span := r.finished(req.ID, f, now.Add(-duration), duration)
-		if r.kind == Server {
+		if r.kind == SpanKindServer {
 			span.message.principal, span.message.session = callerFrom(ctx)
 		}
 		if r.inMeta {
@@ -253,7 +253,7 @@ func (r *record) learn(method string, f failure) {
 // the client. A connection counts once, however often its client sends initialize.
 func (r *record) watchSession(c connection, method string) {
 	first := mcp.MethodInitialize
-	if r.kind == Client {
+	if r.kind == SpanKindClient {
 		first = mcp.NotificationInitialized
 	}
 	if method != first {

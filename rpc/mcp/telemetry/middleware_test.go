@@ -79,8 +79,9 @@ func text(s telemetry.Span) string {
 		attrs[a.Key] = a.Value.String()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s", map[telemetry.Kind]string{telemetry.Server: "SERVER",
-		telemetry.Client: "CLIENT", telemetry.Internal: "INTERNAL"}[s.Kind], s.Name())
+	fmt.Fprintf(&b, "%s %s", map[telemetry.SpanKind]string{telemetry.SpanKindServer: "SERVER",
+		telemetry.SpanKindClient:   "CLIENT",
+		telemetry.SpanKindInternal: "INTERNAL"}[s.Kind], s.Name())
 	for _, key := range slices.Sorted(maps.Keys(attrs)) {
 		fmt.Fprintf(&b, " %s=%s", key, attrs[key])
 	}

@@ -11,13 +11,13 @@ func (t *Telemetry) Operation(ctx context.Context, name, surface string) (contex
 	if t == nil || surface == "mcp" {
 		return ctx, func(string, string) {}
 	}
-	ctx, span := t.StartSpan(ctx, executeTool, Internal)
+	ctx, span := t.StartSpan(ctx, executeTool, SpanKindInternal)
 	m := &span.span.message
 	m.target, m.targetKey, m.surface = clip(name), attrTool, clip(surface)
 	return ctx, func(code, message string) {
 		span.end(failure{kind: code, text: message})
 		key := m.operationKey
 		key.errorType = code
-		t.durations[Internal].at(&key).record(span.span.Duration)
+		t.durations[SpanKindInternal].at(&key).record(span.span.Duration)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // of a call: an [rpc.Error], [rpc.ErrCancelled], [rpc.ErrClosed] if there was no response, or any
 // other. A time before that of the request counts as the same. revision is that of the connection,
 // or ""; the revision that the request itself names has precedence. end must be called once.
-func (t *Telemetry) RecordedSpan(kind Kind, e Endpoint, req *rpc.Request, id SpanContext,
+func (t *Telemetry) RecordedSpan(kind SpanKind, e Endpoint, req *rpc.Request, id SpanContext,
 	at time.Time) (end func(at time.Time, revision mcp.Revision, result json.RawMessage,
 	err error) *Span) {
 	r := record{t: t}

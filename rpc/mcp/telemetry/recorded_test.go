@@ -45,7 +45,7 @@ func TestRecordedSpan(t *testing.T) {
 			live := &spans[0]
 
 			params := []byte(tt.params)
-			end := telemetry.Options{}.New().RecordedSpan(telemetry.Client, endpoint,
+			end := telemetry.Options{}.New().RecordedSpan(telemetry.SpanKindClient, endpoint,
 				&rpc.Request{ID: rpc.IntID(7), Method: tt.method, Params: params},
 				telemetry.SpanContext{Trace: live.Trace, Span: live.Span, Sampled: true},
 				time.Now().Add(-time.Second))
@@ -64,7 +64,7 @@ func TestRecordedSpanInItsConnection(t *testing.T) {
 	at := time.Unix(100, 0)
 	request := func(params string) func(time.Time, mcp.Revision, json.RawMessage,
 		error) *telemetry.Span {
-		return tel.RecordedSpan(telemetry.Server, telemetry.Endpoint{},
+		return tel.RecordedSpan(telemetry.SpanKindServer, telemetry.Endpoint{},
 			&rpc.Request{Method: "ping", Params: json.RawMessage(params)},
 			telemetry.SpanContext{Trace: telemetry.TraceID{3}, Span: telemetry.SpanID{4},
 				Sampled: true}, at)

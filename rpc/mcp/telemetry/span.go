@@ -10,13 +10,13 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A Kind is the kind of a span. Its numbers are those of OTLP.
-type Kind int
+// A SpanKind is the SpanKind of OpenTelemetry. Its numbers are those of OTLP.
+type SpanKind int
 
 const (
-	Internal Kind = 1 // an operation within the process
-	Server   Kind = 2 // the handling of a message
-	Client   Kind = 3 // a message that was sent, until its response
+	SpanKindInternal SpanKind = 1 // an operation within the process
+	SpanKindServer   SpanKind = 2 // the handling of a message
+	SpanKindClient   SpanKind = 3 // a message that was sent, until its response
 )
 
 // A Span is a finished operation. Its slices are shared and must not be changed.
@@ -24,7 +24,7 @@ type Span struct {
 	SpanContext
 	Parent       SpanID // zero: the span is the root of its trace
 	RemoteParent bool   // Parent belongs to another process
-	Kind         Kind
+	Kind         SpanKind
 	Start        time.Time
 	Duration     time.Duration
 	// ErrorType is the class of the error, a code of JSON-RPC or tool_error; "" for success.
@@ -100,7 +100,7 @@ const maxAttributes = 128
 // StartSpan starts a span of the application, a child of the span in ctx. The context that it
 // returns carries the new span. The name should have few different values. [ActiveSpan.End] ends
 // it.
-func (t *Telemetry) StartSpan(ctx context.Context, name string, kind Kind,
+func (t *Telemetry) StartSpan(ctx context.Context, name string, kind SpanKind,
 	attrs ...slog.Attr) (context.Context, *ActiveSpan) {
 	if t == nil {
 		return ctx, nil
@@ -122,7 +122,7 @@ func (t *Telemetry) child(parent *SpanContext) SpanContext {
 	return t.o.Sampler.child(parent)
 }
 
-func (t *Telemetry) newSpan(parent *SpanContext, kind Kind) Span {
+func (t *Telemetry) newSpan(parent *SpanContext, kind SpanKind) Span {
 	return Span{SpanContext: t.child(parent), Parent: parent.Span,
 		RemoteParent: parent.Remote, Kind: kind, Start: time.Now()}
 }

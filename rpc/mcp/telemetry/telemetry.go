@@ -36,7 +36,7 @@ type Telemetry struct {
 	instruments instruments
 	endpoints   table[Endpoint, *Endpoint]
 	// by the kind of the span, set by New
-	durations, sessions [Client + 1]*vector[operationKey, histogram]
+	durations, sessions [SpanKindClient + 1]*vector[operationKey, histogram]
 
 	mu      sync.Mutex
 	watched map[connection]struct{} // those whose session has not ended

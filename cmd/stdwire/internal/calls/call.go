@@ -183,7 +183,7 @@ func (c *Call) run(ctx context.Context, std *term.Streams) (err error) {
 		return err
 	}
 	defer recorder.Close()
-	ctx, span := recorder.StartSpan(ctx, "stdwire call", telemetry.Internal)
+	ctx, span := recorder.StartSpan(ctx, "stdwire call", telemetry.SpanKindInternal)
 	defer func() { span.End(err) }() // before the recorder is closed
 	if c.watch {
 		c.Target.Options.OnLog, c.Target.Options.LogLevel = logLines(std), mcp.LevelInfo

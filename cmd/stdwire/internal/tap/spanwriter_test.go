@@ -13,7 +13,7 @@ import (
 func TestSpanWriter(t *testing.T) {
 	tel := telemetry.Options{}.New()
 	for _, name := range []string{"first", "second"} {
-		_, span := tel.StartSpan(t.Context(), name, telemetry.Internal)
+		_, span := tel.StartSpan(t.Context(), name, telemetry.SpanKindInternal)
 		span.End(nil)
 	}
 	spans := tel.TakeSpans(nil, 10)

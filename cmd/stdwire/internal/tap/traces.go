@@ -155,9 +155,9 @@ func (t *Traces) request(r *Record, m *Message, text []byte, index uint64) error
 			return err
 		}
 	}
-	kind := telemetry.Client
+	kind := telemetry.SpanKindClient
 	if r.From == FromServer {
-		kind = telemetry.Server
+		kind = telemetry.SpanKindServer
 	}
 	req := &rpc.Request{Method: m.Method, Params: jsonscan.Member(text, "params")}
 	if text == nil && m.Subject != "" { // the recording has only what the params name
