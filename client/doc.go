@@ -42,9 +42,11 @@
 // delivered on the goroutine that made the call, so a slow callback delays only its own call.
 //
 // [Client.Tools], [Client.Resources], [Client.ResourceTemplates] and [Client.Prompts] are sequences
-// that fetch pages as needed. [Client.Call] sends a request of any method and returns the result
-// as the server wrote it. The results of a tool that has been listed with an outputSchema must
-// match it: Options.Output says whether one that does not is logged or fails the call.
+// that fetch pages as needed. [Client.CallTool] returns a result as a value, and
+// [Client.CallToolRaw] as the text that the server wrote; [CallAs] decodes its data into a type of
+// the application. [Client.Call] sends a request of a method that has no function here. The results
+// of a tool that has been listed with an outputSchema must match it: Options.Output says whether
+// one that does not is logged or fails the call.
 //
 // # Input requests
 //

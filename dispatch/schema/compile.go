@@ -91,10 +91,9 @@ func Compile(raw []byte) (*Schema, error) { return Options{}.Compile(raw) }
 // Compile compiles a schema, which is a JSON object or boolean. It retains raw, which must not be
 // modified afterwards.
 //
-// The error is a [*SchemaError] that names the invalid keyword, or another error if raw is too
-// large or not JSON. It may wrap [ErrDialect], [ErrReference], [ErrPattern] or [ErrLimit]. A
-// subschema that cannot be reached from the root, such as an unused member of $defs, is not
-// compiled.
+// The error names the location of the invalid keyword, unless raw is too large or not JSON. It may
+// wrap [ErrDialect], [ErrReference], [ErrPattern] or [ErrLimit]. A subschema that cannot be reached
+// from the root, such as an unused member of $defs, is not compiled.
 func (o Options) Compile(raw []byte) (*Schema, error) {
 	c := &compiler{
 		Options:    o,

@@ -27,17 +27,15 @@ var (
 	ErrPattern = errors.New("unusable regular expression")
 )
 
-// A SchemaError says why Compile refused a schema.
-type SchemaError struct {
-	// the location of the keyword: "#/properties/count/minimum", after the URI of its schema
-	// resource if that has one
-	Path string
-	Err  error
+// A schemaError says why Compile refused a schema.
+type schemaError struct {
+	path string // as Cause.SchemaPath
+	err  error
 }
 
-func (e *SchemaError) Error() string { return "schema " + e.Path + ": " + e.Err.Error() }
+func (e *schemaError) Error() string { return "schema " + e.path + ": " + e.err.Error() }
 
-func (e *SchemaError) Unwrap() error { return e.Err }
+func (e *schemaError) Unwrap() error { return e.err }
 
 // An Error says why a document is invalid. Its text lists the causes in words that the author of
 // the document, who may be a language model, can act on:
@@ -55,7 +53,9 @@ type Error struct {
 type Cause struct {
 	// the JSON Pointer (RFC 6901) to the invalid value; "" for the whole document
 	InstancePath string
-	SchemaPath   string // the location of the keyword that failed, as in SchemaError.Path
+	// the location of the keyword that failed: "#/properties/count/minimum", after the URI of its
+	// schema resource if that has one
+	SchemaPath string
 	// Keyword is the keyword that failed, such as "required" or "type". It is "" for a value whose
 	// schema is false, and for an object in which a property occurs twice.
 	Keyword string

@@ -277,7 +277,7 @@ func TestCompileErrors(t *testing.T) {
 			assert.Assert(t, errors.Is(err, tc.is), name)
 		}
 		if tc.want != "invalid JSON" && !strings.Contains(tc.want, "bytes") {
-			located := (*SchemaError)(nil)
+			located := (*schemaError)(nil)
 			assert.Assert(t, errors.As(err, &located), "%s: %T", name, err)
 		}
 	}

@@ -38,10 +38,10 @@ type resource struct {
 func (r *resource) path(n uint32) string { return r.uri + "#" + r.doc.pointer(r.root, n) }
 
 func (r *resource) errorAt(n uint32, err error) error {
-	if located := (*SchemaError)(nil); errors.As(err, &located) {
+	if located := (*schemaError)(nil); errors.As(err, &located) {
 		return err
 	}
-	return &SchemaError{r.path(n), err}
+	return &schemaError{r.path(n), err}
 }
 
 // document loads and indexes the document with that URI, or a built-in meta-schema.

@@ -725,6 +725,12 @@ func hostScenario(run *scenarioRun) {
 		_ = m.Use(run.ctx, "up", "",
 			func(*client.Client) error { run.enter("client/host.Manager.Use"); return nil })
 	})
+	own(func() {
+		_ = m.UseIdempotent(run.ctx, "up", "", func(*client.Client) error {
+			run.enter("client/host.Manager.UseIdempotent")
+			return nil
+		})
+	})
 	_ = m.Disable("up")
 	m.Close()
 }

@@ -11,6 +11,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -40,6 +41,17 @@ func TestAPI(t *testing.T) {
 	}
 	golden.Assert(t, out.String(), "api.txt", "the exported API differs from "+
 		"testdata/api.txt: if that is intended, run go test ./internal/layers -update")
+}
+
+// TestConstructors finds functions that take options of their package, of which they should be
+// methods.
+func TestConstructors(t *testing.T) {
+	text, err := os.ReadFile("testdata/api.txt")
+	assert.NilError(t, err)
+	takesOptions := regexp.MustCompile(`(?m)^func [A-Z].*[ (]([A-Z]\w*)?Options(\[\w+\])?[,)].*$`)
+	for _, f := range takesOptions.FindAllString(string(text), -1) {
+		t.Errorf("%s: make it a method of the options, see CONTRIBUTING.md, Constructors", f)
+	}
 }
 
 // appendAPI appends the exported declarations of the package in a folder, as on Linux.
