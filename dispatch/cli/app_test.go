@@ -132,7 +132,8 @@ func notesCatalog() *dispatch.Catalog {
 }
 
 func newDispatcher(c *dispatch.Catalog, interceptors ...dispatch.Interceptor) *dispatch.Dispatcher {
-	return dispatch.Options{Logger: slog.New(slog.DiscardHandler), Interceptors: interceptors}.New(c)
+	return dispatch.Options{Logger: slog.New(slog.DiscardHandler),
+		Interceptors: interceptors}.New(c)
 }
 
 // A result is what a run of the program did.

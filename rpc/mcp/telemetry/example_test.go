@@ -38,7 +38,8 @@ func Example() {
 	_, err = c.CallToolRaw(ctx, "greet", nil)
 	spans := t.TakeSpans(nil, 100) // or t.AppendTraces for a collector
 	for _, span := range spans {
-		fmt.Println(span.Name(), span.Kind == telemetry.SpanKindServer, span.Trace == spans[0].Trace)
+		fmt.Println(span.Name(), span.Kind == telemetry.SpanKindServer,
+			span.Trace == spans[0].Trace)
 	}
 	fmt.Println(spans[0].Parent == spans[1].SpanContext.Span, err)
 	// Output:
