@@ -70,7 +70,7 @@ type upstreamServer struct {
 	applying sync.Mutex        // held while lists change, without waiting for the server
 	server   string            // serverInfo.name of the latest list; guarded by applying
 	cached   [sha256.Size]byte // of the cache file; guarded by applying
-	unsaved  bool              // a list was fetched since the cache was written; guarded by applying
+	unsaved  bool              // a list came after that was written; guarded by applying
 	unknown  []string          // keys of overrides that were logged as unknown; guarded by applying
 
 	instructions atomic.Pointer[serverInstructions] // never nil; set while applying is held
