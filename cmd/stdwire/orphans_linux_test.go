@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 )
@@ -161,7 +162,12 @@ func TestNoOrphansOfServers(t *testing.T) {
 					return ""
 				})
 				assert.NilError(t, ends[end](p))
+				late := time.AfterFunc(time.Minute, func() {
+					t.Error("it has not ended in a minute")
+					_ = p.Process.Kill()
+				})
 				_ = p.Wait()
+				late.Stop()
 				waitFor(t, func() string {
 					if n := sleeping(marker); n > 0 {
 						return fmt.Sprintf("%d processes are left", n)

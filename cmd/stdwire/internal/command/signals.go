@@ -22,7 +22,8 @@ func WithSignals(parent context.Context, received func(os.Signal) bool) (context
 	h := new(HangupHandler)
 	ctx, cancel := context.WithCancelCause(context.WithValue(parent, hangupHandlerKey{}, h))
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	signals := make(chan os.Signal, 1)
+	// Several may come at once, of which none may be lost: SIGINT may not count, but SIGTERM does.
+	signals := make(chan os.Signal, 16)
 	stopped := make(chan struct{})
 	stop := sync.OnceFunc(func() { close(stopped) })
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

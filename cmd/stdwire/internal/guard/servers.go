@@ -132,10 +132,13 @@ func (s *Servers) Forward(p *Process) (remove func()) {
 }
 
 func (s *Servers) forward(group child.Group) (remove func()) {
-	r, _ := s.add(forwarded{group, s})
+	r, ending := s.add(forwarded{group, s})
 	s.mu.Lock()
 	s.forwarding = true
 	s.mu.Unlock()
+	if ending { // signals came while it started
+		_ = r.Kill()
+	}
 	return func() { s.remove(r) }
 }
 

@@ -120,6 +120,20 @@ func (g recordedGroup) Kill() error {
 
 func (g recordedGroup) End() (int, syscall.Signal, error) { return 0, 0, nil }
 
+// A command that has started while signals ended everything is killed.
+func TestForwardAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s Servers
+		s.Signalled(syscall.SIGINT)
+		s.Signalled(syscall.SIGINT)
+		time.Sleep(time.Minute)
+		var seen []string
+		remove := s.forward(recordedGroup{func(what string) { seen = append(seen, what) }})
+		assert.DeepEqual(t, seen, []string{"SIGKILL"})
+		remove()
+	})
+}
+
 // Programs without servers of their own have none to end.
 func TestNoServers(t *testing.T) {
 	var s *Servers
