@@ -121,24 +121,22 @@ func (r *fleetReplica) connectTo() (net.Conn, error) {
 }
 
 // drain ends a replica as serve does, and returns how long that took. The load balancer notices a
-// while after it has begun.
+// while after it has begun, and before the replica listens no more: package http does not answer
+// requests that it reads after that.
 func (f *fleet) drain(r *fleetReplica) time.Duration {
 	begun := time.Now()
-	noticed := time.AfterFunc(time.Second, func() { f.remove(r) })
+	time.AfterFunc(time.Second, func() { f.remove(r) })
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
 	_ = r.handler.Shutdown(ctx)
+	time.Sleep(time.Until(begun.Add(1100 * time.Millisecond)))
 	answered, cancel := context.WithTimeout(context.Background(), 250*time.Millisecond)
 	defer cancel()
 	if r.web.Shutdown(answered) != nil {
 		_ = r.web.Close()
 	}
 	r.kept.Close()
-	took := time.Since(begun)
-	if noticed.Stop() {
-		f.remove(r)
-	}
-	return took
+	return time.Since(begun)
 }
 
 func (f *fleet) remove(r *fleetReplica) {
