@@ -261,6 +261,7 @@ const maxRecord = 128 << 10
 // take returns a record that is to be added with its events, or nil, and whether somebody is to be
 // woken. If there is neither, the goroutine ends.
 func (l *EventLog) take() (r *eventRecord, events []Event, wake bool) {
+	own := l.e.replicas.Own() // not under e.mu: who has its lock may wait for that of a log
 	l.e.mu.Lock()
 	defer l.e.mu.Unlock()
 	wake, l.wake = l.wake || l.due && l.followed, false
@@ -278,7 +279,7 @@ func (l *EventLog) take() (r *eventRecord, events []Event, wake bool) {
 	l.pending = l.pending[n:]
 	l.bytes -= size + n*eventCost
 	head := l.head
-	head.Replica = l.e.replicas.Own().Name // "" without a lease: a reader asks until there is one
+	head.Replica = own.Name // "" without a lease: a reader asks until there is one
 	if head.Next = l.next; n > 0 {
 		head.Next = events[0].Number
 	}

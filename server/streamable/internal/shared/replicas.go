@@ -36,7 +36,8 @@ type Replicas struct {
 	// Lost ends what this replica owned under a name that it has lost. It is called before the
 	// replica has another one, on the goroutine of Run.
 	Lost func()
-	// Go runs a function on a goroutine, which ends soon when nobody watches a replica any more.
+	// Go runs a function on a goroutine, which ends soon when nobody watches a replica any more. It
+	// may take locks under which others ask for the own replica.
 	Go func(func())
 
 	mu      sync.Mutex
@@ -345,17 +346,20 @@ type watchedReplica struct {
 func (r *Replicas) Watch(ctx context.Context, name string) (watched context.Context, stop func()) {
 	r.mu.Lock()
 	w := r.watched[name]
-	if w == nil {
+	isNew := w == nil
+	if isNew {
 		w = new(watchedReplica)
 		w.ctx, w.cancel = context.WithCancelCause(context.Background())
 		if r.watched == nil {
 			r.watched = map[string]*watchedReplica{}
 		}
 		r.watched[name] = w
-		r.Go(func() { r.watch(name, w) })
 	}
 	w.users++
 	r.mu.Unlock()
+	if isNew {
+		r.Go(func() { r.watch(name, w) })
+	}
 	watched, cancel := context.WithCancelCause(ctx)
 	unlink := context.AfterFunc(w.ctx, func() { cancel(context.Cause(w.ctx)) })
 	return watched, func() {

@@ -152,6 +152,40 @@ func TestReplicaLeases(t *testing.T) {
 	})
 }
 
+// No lock is held while another one is waited for that is elsewhere taken first.
+func TestLockOrder(t *testing.T) {
+	free := false
+	r := &Replicas{Sessions: newSessions(new(store.Memory))}
+	r.Go = func(func()) {
+		if free = r.mu.TryLock(); free {
+			r.mu.Unlock()
+		}
+	}
+	_, stop := r.Watch(t.Context(), "another")
+	stop()
+	assert.Assert(t, free, "Go is called under the lock of the replicas")
+
+	e := NewEvents(r, 10, 4000, 10_000)
+	log := e.Open("a", "ada", 1, "")
+	log.due = true
+	taken := make(chan struct{})
+	r.mu.Lock()
+	go func() {
+		defer close(taken)
+		log.take()
+	}()
+	for range 20 { // in which it comes to wait
+		time.Sleep(time.Millisecond)
+		free = free && e.mu.TryLock()
+		if free {
+			e.mu.Unlock()
+		}
+	}
+	r.mu.Unlock()
+	<-taken
+	assert.Assert(t, free, "the own replica is asked for under the lock of the events")
+}
+
 // What a store has, or has not, does not make it a failing one.
 func TestHealth(t *testing.T) {
 	_, _, strange := readTask(store.Lease{Data: []byte("{}")})
