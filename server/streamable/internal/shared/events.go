@@ -3,6 +3,7 @@ package shared
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -313,6 +314,10 @@ func (l *EventLog) added(size int64, err error) {
 	}
 }
 
+// maxPause is the longest pause before a record is sent again to a store that does not take it, as
+// one that is full.
+const maxPause = 5 * time.Second
+
 // append adds a record to the log of a session. It tries again as long as that can be of use: the
 // end of a stream must be known where it is read.
 func (e *Events) append(session string, text []byte) error {
@@ -325,9 +330,14 @@ func (e *Events) append(session string, text []byte) error {
 		if err == nil || errors.Is(err, store.ErrTooLarge) || time.Now().After(until) {
 			return err
 		}
+		most := maxPause
+		if errors.Is(err, redis.ErrUnavailable) { // nothing was sent
+			most = redis.MaxPause
+		}
+		pause = min(pause, most)
 		select {
-		case <-time.After(pause):
-			pause = min(2*pause, redis.MaxPause)
+		case <-time.After(pause/2 + rand.N(pause/2)):
+			pause *= 2
 		case <-e.ctx.Done():
 			return err
 		}

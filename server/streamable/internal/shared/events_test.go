@@ -2,11 +2,13 @@ package shared
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,6 +88,8 @@ func TestEventsProperty(t *testing.T) {
 			e, other := newEvents(s, 100, most, 1<<20), newEvents(s, 100, most, 1<<20)
 			ctx, cancel := context.WithCancel(t.Context())
 			go e.replicas.Run(ctx)
+			_, err := e.replicas.Await(ctx) // nobody here tells the log that its name is missing
+			assert.NilError(t, err)
 			log, noise := e.Open("a", "ada", 7, "1"), other.Open("a", "ada", 8, "1")
 			n := 1 + random.IntN(30)
 			texts := make([][]byte, n)
@@ -174,10 +178,38 @@ func (l *EventLog) waiting() (events, bytes int) {
 }
 
 // deadStore takes nothing.
-type deadStore struct{ store.Memory }
+type deadStore struct {
+	store.Memory
+	err   error // nil: it cannot be reached
+	asked atomic.Int32
+}
 
-func (*deadStore) Append(context.Context, string, []byte, store.LogBounds) (int64, error) {
-	return 0, redis.ErrUnavailable
+func (s *deadStore) Append(context.Context, string, []byte, store.LogBounds) (int64, error) {
+	s.asked.Add(1)
+	return 0, cmp.Or(s.err, redis.ErrUnavailable)
+}
+
+// A store that cannot be reached is asked again soon, and one that refuses what it is sent, as a
+// full one does, rarely. No two replicas do so at the same times.
+func TestPausesOfEvents(t *testing.T) {
+	for _, c := range []struct {
+		err         error
+		least, most int32 // how often in a minute
+	}{
+		{redis.ErrUnavailable, 120, 250},
+		{redis.Error("OOM command not allowed when used memory > 'maxmemory'."), 12, 30},
+		{redis.ErrUnknown, 12, 30},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &deadStore{err: c.err}
+			e := newEvents(newSessions(s), 10, 4000, 10_000)
+			e.Open("a", "ada", 1, "").Begin()
+			time.Sleep(time.Minute)
+			asked := s.asked.Load()
+			assert.Check(t, asked >= c.least && asked <= c.most, "%v: %d times", c.err, asked)
+			e.Close(0)
+		})
+	}
 }
 
 // While the store is away, what waits for it is bounded, each principal in its share, and the end
