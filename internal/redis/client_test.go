@@ -2,8 +2,11 @@ package redis
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -196,6 +199,7 @@ func TestUnreachable(t *testing.T) {
 		_, err = c.Do(within(t), "GET", "a")
 		assert.ErrorIs(t, err, ErrUnavailable)
 		assert.ErrorContains(t, err, address)
+		assert.Assert(t, isAway(err), err)
 	}
 	_, err = c.Subscribe(within(t), "a")
 	assert.ErrorIs(t, err, ErrUnavailable)
@@ -217,6 +221,7 @@ func TestHandshakeErrors(t *testing.T) {
 		{"+OK\r\n", "no map"},
 		{"%1\r\n+role\r\n+replica\r\n", "is a replica"},
 		{"HTTP/1.1 400 Bad Request\r\n", "is no reply"},
+		{"-LOADING Redis is loading the dataset in memory\r\n", "is loading"},
 	} {
 		s := startFake(t, nil)
 		s.hello = tc.hello
@@ -225,6 +230,8 @@ func TestHandshakeErrors(t *testing.T) {
 		assert.ErrorIs(t, err, ErrUnavailable)
 		assert.ErrorContains(t, err, tc.want)
 		assert.Assert(t, !strings.Contains(err.Error(), "secret"), err)
+		soon := map[string]bool{"is a replica": true, "is loading": true}
+		assert.Equal(t, isAway(err), soon[tc.want], "%v", err)
 	}
 }
 
@@ -378,15 +385,28 @@ func TestSentinel(t *testing.T) {
 	assert.ErrorContains(t, err, `knows no master "x"`)
 }
 
-// A client tries to connect again soon, however long the server has been away, and not always after
-// the same time.
+// A client tries to connect again soon, however long the server has been away, but not to one that
+// refuses it, and not always after the same time.
 func TestPauses(t *testing.T) {
-	different := map[time.Duration]bool{}
-	for failures := range 1000 {
-		pause := pauseAfter(failures)
-		assert.Assert(t, pause >= 0 && pause < MaxPause, "%v after %d", pause, failures)
-		different[pause] = true
+	for _, tc := range []struct {
+		err  error
+		most time.Duration
+	}{
+		{io.EOF, MaxPause},
+		{Error("LOADING"), MaxPause},
+		{fmt.Errorf("a: %w", &net.OpError{Op: "dial", Err: io.EOF}), MaxPause},
+		{&net.OpError{Op: "remote error", Err: errors.New("tls: bad certificate")}, maxRefusedPause},
+		{&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, maxRefusedPause},
+		{Error("ERR Protocol error"), maxRefusedPause},
+	} {
+		different, longest := map[time.Duration]bool{}, time.Duration(0)
+		for failures := range 1000 {
+			pause := pauseAfter(failures, tc.err)
+			assert.Assert(t, pause >= 0 && pause < tc.most, "%v after %d", pause, failures)
+			different[pause], longest = true, max(longest, pause)
+		}
+		assert.Assert(t, pauseAfter(0, tc.err) < 50*time.Millisecond)
+		assert.Assert(t, len(different) > 900, len(different))
+		assert.Assert(t, longest > tc.most*9/10, "%v: %v", tc.err, longest)
 	}
-	assert.Assert(t, pauseAfter(0) < 50*time.Millisecond)
-	assert.Assert(t, len(different) > 900, len(different))
 }

@@ -34,7 +34,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 	n, err := c.Conn.Read(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = fmt.Errorf("the server was silent for %v", c.silence)
+		err = fmt.Errorf("%w for %v", errSilent, c.silence)
 	}
 	return n, err
 }
@@ -170,7 +170,7 @@ func (c *conn) hello(user, password string) error {
 		case key == "mode" && value == "cluster":
 			return ErrCluster
 		case key == "role" && (value == "replica" || value == "slave"):
-			return errors.New(notRun["READONLY"])
+			return errReplica
 		}
 	}
 	return nil

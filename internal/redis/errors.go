@@ -1,8 +1,11 @@
 package redis
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 )
 
@@ -48,6 +51,29 @@ var notRun = map[string]string{
 	"LOADING":    "the server loads its data",
 	"READONLY":   "the server is a replica",
 	"MASTERDOWN": "the server is a replica without its master",
+}
+
+var (
+	errReplica = errors.New(notRun["READONLY"])
+	errSilent  = errors.New("the server was silent")
+)
+
+// isAway reports whether an error of connecting says that there is no server, or not yet one that
+// runs commands. Otherwise somebody has to change something, such as a password or a certificate.
+func isAway(err error) bool {
+	if e, ok := errors.AsType[Error](err); ok {
+		return notRun[e.Code()] != ""
+	}
+	if e, ok := errors.AsType[*net.OpError](err); ok {
+		return e.Op != "remote error" && e.Op != "local error" // alerts of TLS
+	}
+	for _, away := range []error{errReplica, errSilent, io.EOF, io.ErrUnexpectedEOF,
+		context.DeadlineExceeded} {
+		if errors.Is(err, away) {
+			return true
+		}
+	}
+	return false
 }
 
 func unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }

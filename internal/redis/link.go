@@ -60,14 +60,22 @@ func (l *link) close() {
 
 const maxTries = 3 // how often a command is sent that the server does not run, or may run twice
 
-// MaxPause is the longest pause between attempts to connect. It is short, so that what others have
-// done is known soon after a server is back.
-const MaxPause = 500 * time.Millisecond
+const (
+	// MaxPause is the longest pause between attempts to connect to a server that is away. It is
+	// short, so that what others have done is known soon after the server is back.
+	MaxPause = 500 * time.Millisecond
+	// maxRefusedPause is that for one that is there, and refuses the client.
+	maxRefusedPause = 5 * time.Second
+)
 
-// pauseAfter returns how long to wait after so many failures in a row. It is random, so that not
-// all clients come at once when a server is back.
-func pauseAfter(failures int) time.Duration {
-	return rand.N(min(50*time.Millisecond<<min(failures, 10), MaxPause))
+// pauseAfter returns how long to wait after so many failures in a row, the last of them with that
+// error. It is random, so that not all clients come at once when a server is back.
+func pauseAfter(failures int, err error) time.Duration {
+	most := maxRefusedPause
+	if isAway(err) {
+		most = MaxPause
+	}
+	return rand.N(min(50*time.Millisecond<<min(failures, 10), most))
 }
 
 // run connects until the link is closed.
@@ -90,7 +98,7 @@ func (l *link) run() {
 		}
 		select {
 		case <-l.ctx.Done():
-		case <-time.After(pauseAfter(failures)):
+		case <-time.After(pauseAfter(failures, err)):
 		}
 	}
 }
