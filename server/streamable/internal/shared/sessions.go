@@ -352,7 +352,7 @@ func (s *Sessions) Answer(ctx context.Context, id string, call int64, answer []b
 		_ = s.tell(ctx, Notice{Session: id, Answered: call})
 		return s.taken(ctx, id, call, &since)
 	})
-	if asked && !errors.Is(err, redis.ErrUnavailable) {
+	if asked && !errors.Is(err, redis.ErrUnavailable) && !errors.Is(err, ErrEmptied) {
 		return true, nil // the store has it, or the replica no longer waits for it
 	}
 	return false, err
