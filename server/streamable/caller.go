@@ -107,7 +107,9 @@ func (x *httpRequest) acceptForwarded(sealed string) *refusal {
 			return x.storeRefusal(x.r.Context(), err)
 		}
 	}
-	if !x.forwarder.seen.Add(f.From, f.Sequence, f.Made) {
+	if !x.forwarder.seen.Add(f.From, f.Sequence, f.Made, x.replicas.Now()) {
+		x.refusalLog.Log(x.o.Logger.Warn, x.r.RemoteAddr, "a forwarded request was refused", "error",
+			"it has come before, is too old, or comes from one server too many")
 		return misdirectedRefusal()
 	}
 	x.setAttempt(f.Attempt)

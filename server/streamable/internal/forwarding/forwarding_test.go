@@ -72,7 +72,7 @@ func TestSeen(t *testing.T) {
 				number = last + 3 - min(random.Uint64N(50), last+2)
 			}
 			fresh := !known[number] && number+windowSize > last
-			if s.Add("a", number, 1) != fresh {
+			if s.Add("a", number, 1, 1) != fresh {
 				t.Fatalf("seed %d: %d after %d", seed, number, last)
 			}
 			known[number] = true
@@ -81,21 +81,44 @@ func TestSeen(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var s Seen
-		for i := range maxSenders {
-			assert.Assert(t, s.Add(fmt.Sprint(i), 1, int64(i+1)))
+		for _, want := range []bool{true, false} {
+			assert.Equal(t, s.Add("without a time", 1, 0, 1), want)
 		}
-		assert.Assert(t, !s.Add("one more", 1, 1e6))
-		assert.Assert(t, s.Knows("0") && !s.Knows("one more"))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		var seen Seen
+		begun := time.Now()
+		add := func(sender string, number uint64, made int64) bool {
+			return seen.Add(sender, number, made, 1000+time.Since(begun).Microseconds())
+		}
+		for i := range maxSenders {
+			assert.Assert(t, add(fmt.Sprint(i), 1, int64(i+1)))
+		}
+		assert.Assert(t, !add("one more", 1, 1e6))
+		assert.Assert(t, seen.Knows("0") && !seen.Knows("one more"))
 		time.Sleep(quiet)
-		assert.Assert(t, s.Add("0", 2, 1e6))
+		hour := time.Hour.Microseconds()
+		assert.Assert(t, add("0", 2, 1e6) && add("1", 2, hour)) // the clock of 1 is ahead
 		time.Sleep(time.Second)
-		assert.Assert(t, s.Add("one more", 1, 1e6))
-		assert.Assert(t, s.Knows("0") && !s.Knows("1"))
+		assert.Assert(t, add("one more", 1, 1e6))
+		assert.Assert(t, seen.Knows("0") && !seen.Knows("2"))
 		// What has come is not accepted again when its sender is forgotten, and what is new is.
 		for i := range maxSenders {
-			assert.Assert(t, !s.Add(fmt.Sprint(i), 1, int64(i+1)), i)
+			assert.Assert(t, !add(fmt.Sprint(i), 1, int64(i+1)), i)
 		}
-		assert.Assert(t, s.Add("1", 2, maxSenders+1))
+		assert.Assert(t, add("2", 2, maxSenders+1))
+		// A sender whose clock is ahead makes no others old, and is not forgotten before its time.
+		for i := range maxSenders {
+			add(fmt.Sprint("new ", i), 1, 2e6)
+		}
+		time.Sleep(2 * quiet)
+		assert.Assert(t, add("newest", 1, 3e6) && !add("1", 2, hour))
+		time.Sleep(time.Hour)
+		for i := range maxSenders {
+			add(fmt.Sprint("late ", i), 1, hour-1)
+		}
+		time.Sleep(2 * quiet)
+		assert.Assert(t, add("last", 1, 2*hour) && !seen.Knows("1") && !add("1", 2, hour))
 	})
 }
 

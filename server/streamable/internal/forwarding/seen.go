@@ -8,7 +8,7 @@ import (
 const (
 	windowSize = 1 << 14 // frames of one sender that may overtake one another
 	maxSenders = 1024
-	quiet      = time.Minute // a sender that has sent nothing for so long may be forgotten
+	quiet      = time.Minute // a sender whose newest frame is older may be forgotten
 )
 
 // Seen knows which frames have come, so that none is accepted twice. It is safe for concurrent use.
@@ -16,7 +16,8 @@ const (
 type Seen struct {
 	mu      sync.Mutex
 	senders map[string]*window
-	// forgotten is when the newest frame was made of all senders that are not known any more.
+	// forgotten is when the newest frame was made of all senders that are not known any more; 0:
+	// all are known.
 	forgotten int64
 }
 
@@ -37,13 +38,14 @@ func (s *Seen) Knows(sender string) bool {
 
 // Add notes a frame, made at a time of the store in microseconds, and reports whether it is new:
 // not if it has come before, or is so old that nobody knows. The caller has made sure that a sender
-// of which nothing is known exists, because that of an old frame may not.
-func (s *Seen) Add(sender string, number uint64, made int64) bool {
+// of which nothing is known exists, because that of an old frame may not. now is the time of the
+// store as the receiver knows it.
+func (s *Seen) Add(sender string, number uint64, made, now int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.senders[sender]
 	if w == nil {
-		if !s.makeRoom() || made <= s.forgotten {
+		if !s.makeRoom(now) || s.forgotten != 0 && made <= s.forgotten {
 			return false
 		}
 		w = new(window)
@@ -53,8 +55,9 @@ func (s *Seen) Add(sender string, number uint64, made int64) bool {
 	return w.add(number)
 }
 
-// makeRoom makes room for a sender.
-func (s *Seen) makeRoom() bool {
+// makeRoom makes room for a sender. One whose clock is ahead is known until its time has come, so
+// that those whose clocks are right are not taken for old.
+func (s *Seen) makeRoom(now int64) bool {
 	if s.senders == nil {
 		s.senders = map[string]*window{}
 	}
@@ -62,7 +65,7 @@ func (s *Seen) makeRoom() bool {
 		return true
 	}
 	for name, w := range s.senders {
-		if time.Since(w.at) > quiet {
+		if time.Since(w.at) > quiet && w.made <= now-quiet.Microseconds() {
 			s.forgotten = max(s.forgotten, w.made)
 			delete(s.senders, name)
 		}
