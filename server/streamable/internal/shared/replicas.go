@@ -152,10 +152,10 @@ func (r *Replicas) hold(ctx context.Context) error {
 	}
 	// Nobody has a lease with this name, so it has ended, or the store has lost it. After the
 	// latter, nobody takes anything over for a while.
-	switch young, err := r.isYoung(ctx); {
+	switch isNewborn, err := r.storeIs(ctx, newborn); {
 	case err != nil:
 		return err
-	case young:
+	case isNewborn:
 		return r.acquire(ctx, own, begun)
 	}
 	r.giveUp()
@@ -272,15 +272,16 @@ func (r *Replicas) Release(ctx context.Context) (err error) {
 	return err
 }
 
-// isYoung reports whether the store was empty a short time ago, in which others may not yet have
-// put back what they had there.
-func (r *Replicas) isYoung(ctx context.Context) (is bool, err error) {
+// storeIs reports whether the store was empty a short time ago, in which others may not yet have
+// put back what they had there: young says so of anything, and newborn of leases, because a replica
+// renews its own every few seconds, or ends what it owns.
+func (r *Replicas) storeIs(ctx context.Context, age string) (is bool, err error) {
 	ctx, end := r.Sessions.use(ctx)
 	defer func() { end(err) }()
 	if _, err := r.Sessions.lookAtEpoch(ctx); err != nil {
 		return false, err
 	}
-	value, err := r.Sessions.Store.Get(ctx, young)
+	value, err := r.Sessions.Store.Get(ctx, age)
 	return value != nil, err
 }
 
@@ -288,10 +289,10 @@ func (r *Replicas) isYoung(ctx context.Context) (is bool, err error) {
 func (r *Replicas) Find(ctx context.Context, name string) (found Replica, err error) {
 	found, err = r.find(ctx, name)
 	if err == nil && found.Name == "" {
-		var young bool
-		if young, err = r.isYoung(ctx); err == nil {
+		var isNewborn bool
+		if isNewborn, err = r.storeIs(ctx, newborn); err == nil {
 			err = ErrGone
-			if young {
+			if isNewborn {
 				err = ErrEmptied
 			}
 		}

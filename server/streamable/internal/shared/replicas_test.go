@@ -152,6 +152,38 @@ func TestReplicaLeases(t *testing.T) {
 	})
 }
 
+// A replica that is killed just after the store was empty is gone when its lease has ended, and not
+// before one that lives must have its own again.
+func TestKilledInAnEmptyStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &failingStore{Store: new(store.Memory)}
+		other := &Replicas{Sessions: newSessions(s)}
+		r := &Replicas{Sessions: newSessions(s), Log: slog.New(slog.DiscardHandler),
+			Lost: func() {}}
+		for _, empty := range []bool{false, true} { // when it is killed
+			s.change(func() { s.Store = new(store.Memory) })
+			ctx, kill := context.WithCancel(t.Context())
+			go r.Run(ctx)
+			own, err := r.Await(ctx)
+			assert.NilError(t, err)
+			kill()
+			synctest.Wait()
+			if empty {
+				s.change(func() { s.Store = new(store.Memory) })
+			}
+			begun := time.Now()
+			for err == nil || errors.Is(err, ErrEmptied) {
+				_, err = other.Find(t.Context(), own.Name)
+				assert.Equal(t, err == nil, !empty && time.Since(begun) < ReplicaLife)
+				time.Sleep(time.Second / 2)
+			}
+			assert.ErrorIs(t, err, ErrGone)
+			took := time.Since(begun)
+			assert.Assert(t, took >= ReplicaLife && took <= ReplicaLife+time.Second, took)
+		}
+	})
+}
+
 // No lock is held while another one is waited for that is elsewhere taken first.
 func TestLockOrder(t *testing.T) {
 	free := false

@@ -213,11 +213,13 @@ func (s *Sessions) putNewer(ctx context.Context, id string, r, known *Record) (b
 // grace is how long other replicas may take to put back what the store has lost.
 func (s *Sessions) grace() time.Duration { return min(time.Minute, max(s.Idle, ReplicaLife)) }
 
-// What all parts of a store have: a value that it loses with everything else, and one that it has
-// while the former is younger than grace.
+// What all parts of a store have: a value that it loses with everything else, one that it has while
+// the former is younger than grace, and one while it is younger than ReplicaLife, in which replicas
+// that live have their leases again.
 const (
-	epoch = "epoch"
-	young = "young"
+	epoch   = "epoch"
+	young   = "young"
+	newborn = "newborn"
 )
 
 // lookAtEpoch returns the epoch of the store. One that has none was empty a moment ago.
@@ -227,6 +229,9 @@ func (s *Sessions) lookAtEpoch(ctx context.Context) (string, error) {
 		return string(value), err
 	}
 	if _, err = s.Store.Put(ctx, young, []byte{1}, store.Always, s.grace()); err != nil {
+		return "", err
+	}
+	if _, err = s.Store.Put(ctx, newborn, []byte{1}, store.Always, ReplicaLife); err != nil {
 		return "", err
 	}
 	if _, err = s.Store.Put(ctx, epoch, []byte(cryptorand.Text()), store.IfAbsent, 0); err != nil {

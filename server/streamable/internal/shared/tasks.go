@@ -324,8 +324,8 @@ func (t *Tasks) missing(ctx context.Context, l store.Lease) error {
 	if l.Fence != 0 { // it was removed
 		return nil
 	}
-	young, err := t.replicas.isYoung(ctx)
-	if err == nil && young {
+	isYoung, err := t.replicas.storeIs(ctx, young)
+	if err == nil && isYoung {
 		err = ErrEmptied
 	}
 	return err
