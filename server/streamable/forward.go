@@ -175,7 +175,7 @@ type outgoing struct {
 // outgoingMessage returns the POST of a message.
 func outgoingMessage(m *rpc.Message, body []byte) outgoing {
 	if m.IsResponse() {
-		return outgoing{body: body, acquire: (*httpRequest).acquireLookup}
+		return outgoing{body: body, acquire: (*httpRequest).acquireWait}
 	}
 	isRequest := !m.ID.IsZero()
 	return outgoing{body: body, id: m.ID, isCall: isRequest && m.Method == mcp.MethodCallTool,
@@ -194,8 +194,23 @@ func (x *httpRequest) acquireStream(bool) (release func(), refused *refusal) {
 	return t.release, refused
 }
 
-// acquireLookup is for what holds no slot of requests: those that wait for an answer may hold all.
-func (x *httpRequest) acquireLookup(bool) (func(), *refusal) {
+// acquireWait acquires a place for an answer or the end of a session while it is passed on.
+func (x *httpRequest) acquireWait(bool) (release func(), refused *refusal) {
+	return x.Handler.acquireWait(x.memory.owner)
+}
+
+// acquireWait acquires a place for an answer or the end of a session, which may wait for seconds
+// until it is passed on. It is none of requests, because those that wait for an answer may hold all
+// of them, and none of lookups, which each request needs for a moment.
+func (h *Handler) acquireWait(owner string) (release func(), refused *refusal) {
+	if err := h.waits.Take(owner, 1); err != nil {
+		return nil, slotRefusal(err, h.waits, "answers and ends of sessions are being passed on", "1")
+	}
+	return func() { h.waits.Give(owner, 1) }, nil
+}
+
+// acquireLookup acquires a place for looking up a session in the store.
+func (x *httpRequest) acquireLookup() (release func(), refused *refusal) {
 	if err := x.lookups.Take(x.memory.owner, 1); err != nil {
 		return nil, slotRefusal(err, x.lookups, "sessions are being looked up", "1")
 	}
@@ -292,7 +307,7 @@ func (x *httpRequest) findOwner(session string) (owner shared.Replica, refused *
 	if owner := f.routes.Find(session, x.principal); owner.Name != "" {
 		return owner, nil
 	}
-	release, refused := x.acquireLookup(true)
+	release, refused := x.acquireLookup()
 	if refused != nil {
 		return shared.Replica{}, refused
 	}

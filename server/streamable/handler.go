@@ -66,6 +66,7 @@ type Handler struct {
 	keeper     *shared.Keeper[*session]
 	tasks      *shared.Tasks // nil: the application has a store of its own
 	lookups    *quota.Pool   // requests that look up their session in the store
+	waits      *quota.Pool   // see acquireWait
 	stopShared func()
 	forwarder  *forwarder // with Options.Forward; else nil
 }

@@ -269,7 +269,7 @@ func (x *httpRequest) delete() *refusal {
 		return refused
 	}
 	id := x.header(mcp.HeaderSessionID)
-	if done, refused := x.forward(id, outgoing{acquire: (*httpRequest).acquireLookup}); done {
+	if done, refused := x.forward(id, outgoing{acquire: (*httpRequest).acquireWait}); done {
 		return refused
 	}
 	s, refused := x.session(id)

@@ -257,11 +257,11 @@ func (s *session) shareAnswer(ctx context.Context, call int64, text []byte) (ask
 	if !s.isShared() {
 		return false, nil
 	}
-	// An answer holds no slot of requests: those that wait for it may hold all.
-	if err := s.h.lookups.Take(s.owner, 1); err != nil {
-		return false, slotRefusal(err, s.h.lookups, "answers wait for the store", "1")
+	release, refused := s.h.acquireWait(s.owner)
+	if refused != nil {
+		return false, refused
 	}
-	defer s.h.lookups.Give(s.owner, 1)
+	defer release()
 	asked, err := s.h.shared.Answer(ctx, s.id, call, text, s.currentRecord())
 	if err != nil {
 		return false, s.h.storeRefusal(ctx, err)

@@ -24,6 +24,7 @@ func (h *Handler) share(of *Store) {
 		Log: h.o.Logger, Health: of.health}
 	h.o.Replicas = false
 	h.lookups = quota.NewPool(int64(h.o.MaxRequests))
+	h.waits = quota.NewPool(int64(h.o.MaxRequests))
 	h.replicas = &shared.Replicas{Sessions: h.shared, Log: h.o.Logger, Life: of.lease,
 		Lost: h.loseOwned, Go: h.goUnlessClosed}
 	of.leases.add(h.replicas)
@@ -109,10 +110,11 @@ func (x *httpRequest) sharedSession(id string) (*session, *refusal) {
 	if !shared.IsID(id) {
 		return nil, sessionNotFound()
 	}
-	if err := x.lookups.Take(x.memory.owner, 1); err != nil {
-		return nil, slotRefusal(err, x.lookups, "sessions are being looked up", "1")
+	release, refused := x.acquireLookup()
+	if refused != nil {
+		return nil, refused
 	}
-	defer x.lookups.Give(x.memory.owner, 1)
+	defer release()
 	ctx := x.r.Context()
 	for range 5 { // the copy may be closed meanwhile
 		s := x.lookupSession(id)

@@ -337,3 +337,34 @@ func TestLongIDsAreNotPublished(t *testing.T) {
 		assert.Assert(t, poor.sent.Load() > before)
 	})
 }
+
+// An answer that waits until it is taken keeps no request from its session, and those that wait are
+// bounded.
+func TestAnswersThatWait(t *testing.T) {
+	memory := new(store.Memory)
+	o := streamable.Options{Store: streamable.StoreOf(memory), MaxRequests: 1}
+	inBubble(t, o, func(t *testing.T, b *bubble) {
+		session := b.connect("2025-06-18")
+		id := strings.TrimPrefix(string(session), "Mcp-Session-Id: ")
+		_, err := memory.Put(t.Context(), "question/"+id+"/7", nil, store.Always, time.Hour)
+		assert.NilError(t, err)
+		const answers = `{"jsonrpc":"2.0","id":7,"result":{"action":"decline"}}`
+		waits, another := b.dial(), b.dial()
+		defer waits.Close()
+		defer another.Close()
+		waits.send("POST", answers, session)
+		synctest.Wait()
+		begun := time.Now()
+		a := another.ask("POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, session)
+		assert.Equal(t, a.StatusCode, 200, a.text())
+		_ = a.text()
+		a = another.ask("POST", answers, session)
+		assert.Equal(t, a.StatusCode, 503)
+		assert.Equal(t, a.Header.Get("Retry-After"), "1")
+		_ = a.text()
+		assert.Equal(t, time.Since(begun), time.Duration(0))
+		a = waits.answer() // the store has it
+		assert.Equal(t, a.StatusCode, 202)
+		assert.Assert(t, time.Since(begun) > time.Second)
+	})
+}
