@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -147,7 +148,7 @@ func TestReplicasWithServersOfSessions(t *testing.T) {
 	}
 	use(2) // the one that was killed is not there
 	served.mu.Lock()
-	statuses := served.statuses
+	statuses := maps.Clone(served.statuses)
 	served.mu.Unlock()
 	assert.Assert(t, statuses[404] == 0 && statuses[409] == 0, "%v", statuses)
 	t.Log(statuses)

@@ -42,7 +42,6 @@ type fleetReplica struct {
 	web  *http.Server
 	link *storetest.Link
 	kept *streamable.Store
-	end  func()
 }
 
 // grace is how long a replica lets running calls finish.
@@ -70,7 +69,7 @@ func (f *fleet) start() *fleetReplica {
 			return to.connectTo()
 		})
 	}
-	r.bubble, r.end = openBubble(f.t, r.web, o)
+	r.bubble, _ = openBubble(f.t, r.web, o)
 	for name, call := range map[string]func(ctx context.Context, id string, ms int) error{
 		"work": func(ctx context.Context, id string, ms int) error {
 			f.mu.Lock()
@@ -217,10 +216,10 @@ func (c *fleetClient) post(body string, h header) (*http.Response, string) {
 func (f *fleet) connect() *fleetClient {
 	c := &fleetClient{f: f, http: f.client()}
 	res, text := c.post(strings.Replace(initialize, "REVISION", "2025-11-25", 1), "")
-	assert.Equal(f.t, res.StatusCode, 200, text)
+	assert.Assert(f.t, res != nil && res.StatusCode == 200, text)
 	c.session = res.Header.Get("Mcp-Session-Id")
 	res, text = c.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, "")
-	assert.Equal(f.t, res.StatusCode, 202, text)
+	assert.Assert(f.t, res != nil && res.StatusCode == 202, text)
 	return c
 }
 
@@ -306,9 +305,17 @@ func TestDrainEnds(t *testing.T) {
 				answered := make(chan string, 1)
 				go func() {
 					res, text := c.postOnce(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang","arguments":{}}}`, "")
+					if res == nil {
+						answered <- "nothing"
+						return
+					}
 					answered <- fmt.Sprint(res.StatusCode, " ", text)
 				}()
-				<-r.begun
+				select {
+				case <-r.begun:
+				case text := <-answered:
+					t.Fatalf("the call is answered before it is begun: %s", text)
+				}
 				if hangs {
 					r.link.Hang()
 				}

@@ -82,6 +82,8 @@ func main() {
 	s := &seen{Statuses: map[string]int{}, Failed: map[string]int{}}
 	s.use(ctx, name, func() (*connection, error) {
 		return connect(ctx, &http.Client{Transport: s}, url, func(line string) {
+			s.mu.Lock() // so that nothing follows what is seen
+			defer s.mu.Unlock()
 			fmt.Println(line)
 		}, func() {
 			s.mu.Lock()
