@@ -1,9 +1,7 @@
 // The authorization of requests to a server at a URL: status, login and logout. The page has no token.
 import * as api from './api.js';
-import { append, attempt, button, code, copyIcon, div, facts, hint, link, p, problem, replace, status, strong, tag } from './dom.js';
+import { append, attempt, button, code, copyIcon, date, div, facts, hint, link, p, problem, replace, status, strong, tag } from './dom.js';
 import { on } from './store.js';
-
-const time = at => new Date(at).toLocaleString();
 
 const states = { // in short, and in full
 	valid: ['logged in', at => at ? `is valid until ${at}` : 'has no known expiry'],
@@ -40,7 +38,7 @@ export function authorization(id) {
 		summary.textContent = `Authorization${short ? `: ${short}` : ''}`;
 		replace(known, status.why?.trim() && p(`${status.why}.`),
 			status.credentials.map(credential => facts([['logged in at', credential.issuer],
-				['the token', states[credential.state][1](credential.expires && time(credential.expires))], ['scopes', credential.scopes.join(' ')]])),
+				['the token', states[credential.state][1](credential.expires && date(credential.expires))], ['scopes', credential.scopes.join(' ')]])),
 			!any && !status.why && p('Not logged in. Not every server requires a login.'),
 			status.page ? p(strong('Open this page and grant access there: '), link(status.page, new URL(status.page).host))
 				: status.running && p('Looking for the authorization server …'),

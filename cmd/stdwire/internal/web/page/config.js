@@ -125,5 +125,5 @@ export const move = (id, place, file) => change(`Move ${id}`, muted(file), () =>
 
 export const exporting = async () => {
 	const { text } = await api.post('config/export');
-	download('mcp.json', new Blob([text], { type: 'application/json' }));
+	download('mcp.json', text);
 };

@@ -213,8 +213,8 @@ export async function attempt(place, action) {
 	}
 }
 
-export function download(name, blob) {
-	const url = URL.createObjectURL(blob);
+export function download(name, content) {
+	const url = URL.createObjectURL(new Blob([content], { type: content.type }));
 	const a = element('a', { href: url, download: name });
 	document.body.append(a);
 	a.click();
@@ -236,6 +236,7 @@ export const many = (n, word) => `${n.toLocaleString()} ${word}${n === 1 ? '' : 
 
 export const capital = word => word[0].toUpperCase() + word.slice(1);
 
+export const date = t => new Date(t).toLocaleString();
 export const clock = t => new Date(t).toLocaleTimeString();
 
 export const bytes = n => n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFixed(1)} KiB`

@@ -153,7 +153,7 @@ const base64 = file => new Promise((resolve, reject) => {
 });
 
 // A control is { node, get() }. changed is called after each change by the user.
-function control(schema, root, value, changed, label, depth, hooks) {
+function control(schema, root, value, changed, label, depth) {
 	schema = resolve(schema, root);
 	const listed = choices(schema, root);
 	if (schema.const !== undefined) {
@@ -161,17 +161,17 @@ function control(schema, root, value, changed, label, depth, hooks) {
 	}
 	if (listed) return enumeration(listed, root, value, changed, label);
 	const several = variants(schema, root);
-	if (several && depth < maxDepth) return variantControl(several, root, value, changed, label, depth, hooks);
+	if (several && depth < maxDepth) return variantControl(several, root, value, changed, label, depth);
 	const type = schema.type ?? (schema.properties ? 'object' : schema.items || schema.prefixItems ? 'array' : undefined);
 	if (depth >= maxDepth) return jsonControl(value, root, changed, label);
 	switch (type) {
 		case 'object': return schema.properties || schema.additionalProperties || depth === 0
-			? objectControl(schema, root, value, changed, label, depth, hooks) : jsonControl(value ?? {}, root, changed, label);
-		case 'array': return arrayControl(schema, root, value, changed, label, depth, hooks);
+			? objectControl(schema, root, value, changed, label, depth) : jsonControl(value ?? {}, root, changed, label);
+		case 'array': return arrayControl(schema, root, value, changed, label, depth);
 		case 'boolean': return enumeration([[true, 'true'], [false, 'false']], root, value, changed, label);
 		case 'null': return { node: element('output', { label }, 'null'), get: () => null };
 		case 'integer': case 'number': return numberControl(schema, value, changed, label);
-		case 'string': return stringControl(schema, root, value, changed, label, hooks);
+		case 'string': return stringControl(schema, root, value, changed, label);
 		default: return jsonControl(value, root, changed, label);
 	}
 }
@@ -189,15 +189,15 @@ function enumeration(listed, root, value, changed, label) {
 	return { node, get: () => listed[Number(node.value)]?.[0] };
 }
 
-function variantControl(several, root, value, changed, label, depth, hooks) {
+function variantControl(several, root, value, changed, label, depth) {
 	const node = tag('div.variant');
 	let at = Math.max(several.findIndex(schema => suits(value, schema, root)), 0);
 	let inner;
 	const show = current => {
-		inner = control(several[at], root, current, changed, label, depth + 1, hooks);
+		inner = control(several[at], root, current, changed, label, depth + 1);
 		const names = several.map((schema, i) => [String(i), short(schema.title ?? schema.type ?? (schema.const !== undefined ? root.json(schema.const) : `Variant ${i + 1}`))]);
 		root.spend(names.length);
-		node.replaceChildren(select(names, String(at), chosen => hooks.act(() => {
+		node.replaceChildren(select(names, String(at), chosen => root.act(() => {
 			at = Number(chosen);
 			show(initial(several[at], root, depth + 1));
 			changed();
@@ -221,14 +221,14 @@ function numberControl(schema, value, changed, label) {
 	} };
 }
 
-function stringControl(schema, root, value, changed, label, hooks) {
+function stringControl(schema, root, value, changed, label) {
 	const text = typeof value === 'string' ? value : '';
 	root.spend(text.length / 100);
 	const large = text.includes('\n') || text.length > 120 || (schema.maxLength ?? 0) > 200 || binary(schema);
 	const attributes = { oninput: changed, label, value: text, placeholder: schema.examples?.[0] !== undefined && short(schema.examples[0]) };
 	const node = large ? element('textarea', { rows: '3', ...attributes }) : input(inputTypes[schema.format] ?? 'text', attributes);
 	const get = () => node.value;
-	if (hooks.complete) hooks.complete(node, label, changed);
+	if (root.complete) root.complete(node, label, changed);
 	if (!binary(schema)) return { node, get };
 	const file = input('file', { label: `${label}: a file`, async onchange() {
 		if (file.files[0]) {
@@ -255,7 +255,7 @@ function jsonControl(value, root, changed, label) {
 	} };
 }
 
-function objectControl(schema, root, value, changed, label, depth, hooks) {
+function objectControl(schema, root, value, changed, label, depth) {
 	value = typeOf(value) === 'object' ? value : {};
 	const node = element(depth === 0 ? 'div' : 'fieldset', { class: 'object' }, depth > 0 && tag('legend', label));
 	const members = new Map(); // name → control
@@ -267,7 +267,7 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
 		const text = short(described.title ?? name);
 		const wanted = required.has(name);
 		const include = input('checkbox', { checked: wanted || name in value, disabled: wanted,
-			label: `Send ${text}`, onchange: () => hooks.act(() => {
+			label: `Send ${text}`, onchange: () => root.act(() => {
 				show(include.checked);
 				changed();
 			}) });
@@ -280,7 +280,7 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
 					members.set(name, member);
 				}
 				changed();
-			}, text, depth + 1, hooks);
+			}, text, depth + 1);
 			if (included) members.set(name, member); else members.delete(name);
 			const help = described.description && hint(short(described.description));
 			place.replaceChildren(tag('span.name', !wanted && include, tag('span', text),
@@ -295,7 +295,7 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
 	for (const name of others) add(name, schema.additionalProperties || {});
 	if (schema.additionalProperties && typeof schema.additionalProperties === 'object') {
 		const name = input('text', { label: `Name of a member of ${label}` });
-		node.append(inRow(name, button('Add', () => hooks.act(() => {
+		node.append(inRow(name, button('Add', () => root.act(() => {
 			if (name.value === '' || members.has(name.value)) return;
 			value[name.value] = initial(schema.additionalProperties, root, depth + 1);
 			add(name.value, schema.additionalProperties);
@@ -309,14 +309,14 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
 		.sort(([a], [b]) => (order.get(a) ?? 1e9) - (order.get(b) ?? 1e9)).map(([name, member]) => [name, member.get()])) };
 }
 
-function arrayControl(schema, root, value, changed, label, depth, hooks) {
+function arrayControl(schema, root, value, changed, label, depth) {
 	let items = Array.isArray(value) ? [...value] : [];
 	const node = tag('fieldset.array', tag('legend', label));
 	let controls;
 	const of = i => schema.prefixItems?.[i] ?? schema.items ?? {};
 	const show = () => {
-		controls = items.map((item, i) => control(of(i), root, item, changed, `${label} ${i + 1}`, depth + 1, hooks));
-		const change = edit => () => hooks.act(() => {
+		controls = items.map((item, i) => control(of(i), root, item, changed, `${label} ${i + 1}`, depth + 1));
+		const change = edit => () => root.act(() => {
 			items = controls.map(item => item.get());
 			edit();
 			show();
@@ -373,8 +373,9 @@ export function form(schema, { value, complete, changed = () => {}, name = 'Argu
 			place.replaceChildren(error instanceof RangeError ? hint(error.message) : '', current.node);
 		}
 	};
+	Object.assign(root, { complete, act }); // for the controls
 	const show = () => act(() => {
-		current = control(root.schema, root, model, fromForm, 'arguments', 0, { complete, act });
+		current = control(root.schema, root, model, fromForm, 'arguments', 0);
 		place.replaceChildren(current.node);
 	});
 	editor.value = text;

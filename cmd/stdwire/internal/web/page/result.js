@@ -27,8 +27,8 @@ function binary(base64, type, name) {
 	const what = muted(`${type || 'unknown type'}, ${bytes(blob.size)} `, save);
 	const url = () => URL.createObjectURL(blob);
 	if (imageTypes.test(type)) return tag('figure', element('img', { src: url(), alt: `Image of type ${type}` }), what);
-	if (type.startsWith('audio/')) return tag('figure', element('audio', { src: url(), controls: true }), what);
-	if (type.startsWith('video/')) return tag('figure', element('video', { src: url(), controls: true }), what);
+	const [, medium] = /^(audio|video)\//.exec(type) ?? [];
+	if (medium) return tag('figure', element(medium, { src: url(), controls: true }), what);
 	if (/^text\/html\b/.test(type)) return div(html(new TextDecoder().decode(Uint8Array.from(atob(base64), c => c.charCodeAt(0)))), what);
 	if (type === 'application/pdf') what.append(' Save the file to view it: the security policy of this page does not allow the PDF viewer.');
 	return what;
@@ -108,7 +108,7 @@ function rest({ content, structuredContent }, server) {
 		more.hidden = offset === undefined;
 		shown.append(p(strong(`${range.unit} ${range.offset + 1} to ${range.offset + range.count} of ${range.total}`), more.hidden && ', the last'), textBlock(part.text, new Room()));
 	}));
-	const save = button('Save all', () => attempt(outcome, async () => download('result.json', new Blob([(await read(link.uri)).text]))), { class: 'quiet' });
+	const save = button('Save all', () => attempt(outcome, async () => download('result.json', (await read(link.uri)).text)), { class: 'quiet' });
 	const shown = div();
 	return element('section', { label: 'The rest' }, tag('div.note', icon('warning'), `The gateway has shortened the result: all of it has ${bytes(link.size)}.`), shown, inRow(more, save), outcome);
 }
@@ -126,20 +126,15 @@ export function result(call) {
 	shown.push(element('p', { class: failed ? 'outcome bad' : 'outcome good' },
 		failed ? (call.error ? 'The call failed' : 'The tool reports an error') : 'Done', faint(` after ${duration(call.ms)}${call.size ? `, ${bytes(call.size)}, ${tokens(call.size / 4)}` : ''}`)));
 	if (call.error) shown.push(problem(call.error));
-	if (call.mismatch) {
-		shown.push(element('div.problem', { role: 'alert' }, strong('The result does not match the outputSchema: '), call.mismatch));
-	}
+	if (call.mismatch) shown.push(element('div.problem', { role: 'alert' }, strong('The result does not match the outputSchema: '), call.mismatch));
 	const value = call.result;
 	if (value !== undefined) {
 		if (value.structuredContent !== undefined) shown.push(head('Structured content'), view(value.structuredContent));
 		if (Array.isArray(value.content)) {
-			shown.push(head('Content'), value.content.length === 0 ? muted('none')
-				: blocks(value.content, server));
+			shown.push(head('Content'), value.content.length === 0 ? muted('none') : blocks(value.content, server));
 		}
 		if (Array.isArray(value.contents)) shown.push(list(value.contents, (contents, room) => resource(contents, server, room)));
-		if (Array.isArray(value.messages)) {
-			shown.push(messages(value.messages, server));
-		}
+		if (Array.isArray(value.messages)) shown.push(messages(value.messages, server));
 		if (!value.content && !value.contents && !value.messages && value.structuredContent === undefined) shown.push(view(value));
 		shown.push(rest(value, server));
 		if (value._meta) shown.push(folded('_meta', tree(value._meta)));

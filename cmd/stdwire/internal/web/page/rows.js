@@ -18,9 +18,10 @@ export function rows({ select }) {
 			response ? `↳ ${message.method ?? '?'}` : message.method ?? message.kind, message.about ?? '',
 			response && normal(message) || message.failed || (response ? 'ok' : message.kind === 'request' && !message.response ? message.ended ? 'no answer' : '…' : ''),
 			response ? duration(message.ms) : '', bytes(message.size)];
-		const line = element('div', { class: `message ${failed(message) ? 'bad' : normal(message) ? 'muted' : ''} ${family(message.method)}`, role: 'option', id: `message-${message.n}`,
+		const line = element('div', { class: `message ${failed(message) ? 'bad' : normal(message) ? 'muted' : ''}`, role: 'option', id: `message-${message.n}`,
 			'aria-posinset': index + 1, 'aria-setsize': shown.length, 'aria-selected': String(message === selected), 'data-n': message.n,
 			onclick: () => select(message) }, text.map((part, i) => element('span', { class: `c${i}` }, part)));
+		line.style.setProperty('--f', `var(--${family(message.method)})`);
 		if (message.parent || message.request?.parent) line.classList.add('within');
 		return line;
 	}

@@ -31,8 +31,8 @@ export function saved(root) {
 	const all = () => run(calls.map((_, i) => i));
 	const actions = inRow(primary('Run all', all), button('JUnit', async () => {
 		const report = await all();
-		if (report) download('junit.xml', new Blob([report.junit], { type: 'application/xml' }));
-	}), button('Save as', () => download('calls.json', new Blob([format({ calls }) + '\n'], { type: 'application/json' }))));
+		if (report) download('junit.xml', report.junit);
+	}), button('Save as', () => download('calls.json', format({ calls }) + '\n')));
 	actions.hidden = true;
 	replace(root, h2('Saved calls'), where, actions, outcome, list);
 

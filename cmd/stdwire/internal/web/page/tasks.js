@@ -23,7 +23,7 @@ export function tasks(root) {
 	const notes = div();
 	const list = element('div.cards', { test: 'tasks' });
 	const chooser = div();
-	const id = input('text');
+	const id = input('text', { onkeydown: event => { if (event.key === 'Enter') open(); } });
 	const usable = () => state.servers.filter(server => !server.watched && server.state === 'ready').map(server => server.id);
 	let chosen;
 
@@ -40,7 +40,6 @@ export function tasks(root) {
 		update();
 		cards.get(JSON.stringify([opened.at(-1).server, task]))?.look();
 	};
-	id.addEventListener('keydown', event => { if (event.key === 'Enter') open(); });
 	replace(root, h2('Tasks'), inRow(button('Refresh', refresh),
 		tag('span.hint', '“Run as a task” makes a call a task; in the modern era the server decides.')),
 	folded('Open a task by its id', chooser, field('Id of the task', id), button('Open', open)),
