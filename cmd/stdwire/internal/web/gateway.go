@@ -236,7 +236,10 @@ func watchedStatus(s ops.Status, ended *reply.Problem) serverStatus {
 		status.Since = since.UnixMilli()
 	}
 	if ended != nil {
-		status.State, status.Uses, status.Memory, status.Problem = host.Failed, 0, 0, ended
+		status.Uses, status.Memory = 0, 0
+		if status.State != host.Stopped && status.State != host.Disabled {
+			status.State, status.Problem = host.Failed, ended
+		}
 		return status
 	}
 	if s.RetryIn > 0 {

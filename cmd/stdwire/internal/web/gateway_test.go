@@ -44,6 +44,11 @@ func TestGatewayHasEnded(t *testing.T) {
 		assert.Assert(t, cmp.Contains(one.Problem.Message, "closed the connection"))
 		assert.Assert(t, one.Problem.Hint != "")
 	}
+	for _, state := range []host.State{host.Stopped, host.Disabled} { // by somebody before
+		one := watchedStatus(ops.Status{Server: "off", State: string(state)}, g.problem())
+		assert.Equal(t, one.State, state)
+		assert.Assert(t, one.Problem == nil)
+	}
 	assert.DeepEqual(t, g.described().Problem, g.problem())
 	assert.Equal(t, g.described().Store, store)
 }
