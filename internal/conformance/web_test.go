@@ -291,14 +291,16 @@ func TestWebKeepsPanel(t *testing.T) {
 }
 
 // What the page selects by itself sends its server nothing, and its calls name it in the address. A
-// list that arrives after its view was left does nothing.
+// list that arrives after its view was left does nothing. A reload starts no server that the user
+// has stopped.
 func TestWebSelected(t *testing.T) {
 	path, err := everything()
 	assert.NilError(t, err)
 	w := openWeb(t, newNodeBench(t), "--", path)
 	var got struct {
-		Late, First, Address, Current string
-		Before, After                 []string
+		Late, First, Address, Current, State string
+		Before, After                        []string
+		Asks                                 int
 	}
 	w.see("selected", map[string]any{"server": "everything-server"}, &got)
 	assert.Equal(t, got.Late, "")
@@ -306,6 +308,8 @@ func TestWebSelected(t *testing.T) {
 	assert.Equal(t, got.Current, got.First)
 	assert.Assert(t, !slices.Contains(got.Before, "skills/get"), "%q", got.Before)
 	assert.Assert(t, slices.Contains(got.After, "skills/get"), "%q", got.After)
+	assert.Equal(t, got.State, "stopped")
+	assert.Equal(t, got.Asks, 0)
 }
 
 func TestWebSlowLists(t *testing.T) {
@@ -376,10 +380,13 @@ func TestWebTimeline(t *testing.T) {
 	var got struct {
 		Count, ErrorsOnly, Slow, Text, Sent, Diff, Twice, Compared, Alone string
 		Files                                                             map[string]string
+		Calls                                                             []string
 	}
 	got.ErrorsOnly = ""
 	w.see("timeline", nil, &got)
 	assert.Assert(t, cmp.Contains(got.Count, "of 2,000 messages"))
+	assert.DeepEqual(t, got.Calls,
+		[]string{"200 The latest 200 of 400 messages", "1 Messages", "0 undefined"})
 	assert.Assert(t, cmp.Contains(got.Text, "1 of 2,000")) // v777 is part of no other message
 	assert.Assert(t, cmp.Contains(got.Sent, `"jsonrpc":"2.0"`))
 	assert.Assert(t, cmp.Contains(got.Diff, "text"))
@@ -513,12 +520,15 @@ func TestWebSearch(t *testing.T) {
 	server := pageServer(t, "Echoes.")
 	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
 	var got struct {
-		Found  string
-		Widths []float64
+		Found, Open string
+		Widths      []float64
+		Calls       []string
 	}
 	w.see("search", map[string]any{"server": filepath.Base(server[0])}, &got)
 	assert.Assert(t, strings.HasSuffix(got.Found, "/echo"), "%s", got.Found)
 	assert.DeepEqual(t, got.Widths, []float64{320, 336, 336})
+	assert.DeepEqual(t, got.Calls, []string{"misfit"})
+	assert.Assert(t, strings.HasSuffix(got.Open, "/misfit?call=1"), "%s", got.Open)
 }
 
 // Texts of servers are shown as a safe part of Markdown, whatever they are.
@@ -705,6 +715,7 @@ func TestWebWatchesGateway(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Rest, "line "))
 	assert.Equal(t, got.Revoked, `{"user":"ada","client":"app","server":"up"}`)
 	assert.Assert(t, cmp.Contains(got.Store, "Not reachable"))
+	assert.Assert(t, cmp.Contains(got.Store, "/2026")) // since when
 	assert.Assert(t, cmp.Contains(got.Store, "no route to host"))
 	assert.Assert(t, cmp.Contains(got.Store, "each counts for itself"))
 	assert.Assert(t, strings.HasPrefix(got.Copied, "/"), "%q", got.Copied)

@@ -258,7 +258,9 @@ const scenarios = {
   async selected() {
     let release;
     const held = new Promise(resolve => { release = resolve; });
+    let asks = 0; // for definitions, which starts the server
     await page.route('**/definitions', async route => {
+      asks++;
       await held;
       await route.continue();
     });
@@ -305,27 +307,52 @@ const scenarios = {
     await page.waitForSelector('#watch[aria-pressed=true]');
     await go('#/timeline');
     await page.waitForSelector('#watch[aria-pressed=false]');
+    // a server that the user has stopped stays so
+    await go('#/servers');
+    const state = page.locator('.card .state');
+    await state.and(page.getByText('Ready')).waitFor();
+    await page.getByRole('switch').click();
+    await state.and(page.getByText('Stopped')).waitFor();
+    asks = 0;
+    await page.reload();
+    await ready();
+    await state.and(page.getByText('Stopped')).waitFor();
+    seen.state = await page.evaluate(async () => (await (await import('./api.js')).get('servers'))[0].state);
+    seen.asks = asks;
   },
 
   // The lists of one server are shown while another one takes its time.
   async slow() {
     let release;
     const held = new Promise(resolve => { release = resolve; });
+    let broken = false;
     await page.route('**/servers/slow/definitions', async route => {
       await held;
-      await route.continue();
+      if (broken) await route.fulfill({ json: { lists: {}, problems: { tool: { code: 'server_died', message: 'cut off' } } } });
+      else await route.continue();
     });
     await page.evaluate(async () => {
       for (const id of ['slow', 'fast']) await (await import('./api.js')).post(`servers/${id}/do/start`);
     });
     await go('#/tools');
     await page.getByText('Waiting for slow …').waitFor();
+    await page.locator('.items .group').first().waitFor(); // rows are drawn with the next frame
     seen.early = await page.locator('.items .group').allInnerTexts();
     await page.locator('.items a[href$="/echo"]').click();
     await page.locator('.detail h2', { hasText: 'Echo' }).waitFor();
     release();
     await page.waitForFunction(() => document.querySelectorAll('.items .group').length === 2);
     seen.kept = await page.evaluate(() => location.hash);
+    // what is opened while its server does not answer gets the focus when it does
+    broken = true;
+    await page.reload();
+    await ready();
+    await page.evaluate(async () => (await import('./explore.js')).enter('tools', 'slow', 'echo'));
+    await page.getByText('echo is not listed yet').waitFor();
+    broken = false;
+    await page.waitForFunction(() => document.activeElement.closest('.detail .form'));
+    await go('#/tools/slow/none');
+    await page.getByText('none is not listed', { exact: true }).waitFor();
   },
 
   // The everything-server, in both eras and over both transports.
@@ -437,6 +464,19 @@ const scenarios = {
     await go('#/timeline');
     await page.waitForFunction(() => document.querySelectorAll('.message').length > 10);
     seen.count = await text('.timeline [role=status]');
+    // the messages of a call: the latest, those about a long name, and none if it has no name
+    seen.calls = await page.evaluate(async () => {
+      const [{ messagesOf }, { all }] = await Promise.all([import('./monitor.js'), import('./messages.js')]);
+      const one = all.find(message => message.about);
+      all.push({ ...one, n: 1e6, about: `${'x'.repeat(256)}…` });
+      const found = [one.about, 'x'.repeat(300), undefined].map(name => {
+        const place = document.createElement('div');
+        messagesOf(place, { request: { server: one.lane, method: one.method, params: { name } }, began: 0, ended: Infinity })();
+        return `${place.querySelectorAll('li').length} ${place.querySelector('h3')?.textContent}`;
+      });
+      all.pop();
+      return found;
+    });
     await page.getByLabel('Filter').fill('error');
     await page.waitForFunction(() => /^\d+ of/.test(document.querySelector('.timeline [role=status]')?.innerText));
     seen.errorsonly = await text('.timeline [role=status]');
@@ -836,6 +876,21 @@ const scenarios = {
     await page.reload();
     await page.locator('.detail h2').waitFor();
     seen.widths.push(await width());
+    // Enter in the search of a list opens the best, and presses nothing there; nor does a key that is held
+    const find = page.getByLabel('Search tools');
+    for (let i = 0; i < 2; i++) { // the second time it is open already
+      await find.fill('misfit');
+      await page.keyboard.down('Enter');
+      await opened('tools', given.server, 'misfit');
+      await page.waitForFunction(() => document.activeElement.textContent === 'Run');
+      await page.keyboard.down('Enter');
+      await page.keyboard.up('Enter');
+    }
+    await find.fill('rows');
+    await page.keyboard.press('Control+Enter');
+    await page.waitForSelector('.result');
+    seen.calls = await page.evaluate(async () => (await (await import('./api.js')).get('calls')).map(call => call.tool));
+    seen.open = await page.evaluate(() => location.hash);
   },
 
   // Markdown of servers becomes a few elements, and takes no time.

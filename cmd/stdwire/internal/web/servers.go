@@ -282,6 +282,7 @@ type serverStatus struct {
 	Watched  bool           `json:"watched,omitempty"` // a server of the watched gateway
 	Gateway  bool           `json:"gateway,omitempty"` // the watched gateway itself
 	State    host.State     `json:"state"`
+	Ran      bool           `json:"ran,omitempty"`   // a connection to it has begun
 	Since    int64          `json:"since,omitempty"` // milliseconds since 1970
 	RetryAt  int64          `json:"retry_at,omitempty"`
 	Uses     int            `json:"uses"`
@@ -321,7 +322,9 @@ func (s *servers) statuses() []serverStatus {
 		if now.Err != nil {
 			status.Problem = reply.ProblemOf(srv.explain(now.Err))
 		}
-		if c := s.state[srv.id]; c != nil && now.State == host.Ready {
+		c := s.state[srv.id]
+		status.Ran = c != nil
+		if c != nil && now.State == host.Ready {
 			status.Details, status.TookMs = c.details, command.Milliseconds(c.took)
 			if c.details != nil && c.details.Pid > 0 {
 				status.Memory = ops.Memory(c.details.Pid)

@@ -118,6 +118,7 @@ function onKey(event) {
 		return;
 	}
 	const typing = event.target.closest('input, textarea, select, [contenteditable]');
+	if (event.repeat && event.key === 'Enter' && (event.ctrlKey || !typing)) event.preventDefault();
 	if (event.isComposing || event.defaultPrevented || event.altKey || event.metaKey || document.querySelector('dialog[open]')) return;
 	if (event.ctrlKey) {
 		if (event.key === 'Enter') $('main').querySelector('.detail .primary')?.click();
@@ -143,16 +144,16 @@ function onKey(event) {
 async function main() {
 	for (const name of ['theme', 'density']) set(name, localStorage.getItem(`stdwire ${name}`) ?? '');
 	for (const name of ['mark', 'watch', 'density', 'theme', 'keys']) replace($(name), icon(name === 'watch' ? 'messages' : name));
-	$('theme').addEventListener('click', otherTheme);
-	$('density').addEventListener('click', otherDensity);
-	$('keys').addEventListener('click', showKeys);
+	$('theme').onclick = otherTheme;
+	$('density').onclick = otherDensity;
+	$('keys').onclick = showKeys;
 	$('find').prepend(icon('search'));
-	$('find').addEventListener('click', search);
-	$('ask').addEventListener('click', () => showQuestions($('questions').hidden));
-	$('skip').addEventListener('click', event => {
+	$('find').onclick = search;
+	$('ask').onclick = () => showQuestions($('questions').hidden);
+	$('skip').onclick = event => {
 		event.preventDefault();
 		$('main').focus();
-	});
+	};
 	try {
 		await api.open();
 		await start();
@@ -185,14 +186,14 @@ async function main() {
 	showQuestions = questions($('questions'));
 	watchRoots();
 	const watch = monitor($('monitor'), $('watch'));
-	$('watch').addEventListener('click', () => localStorage.setItem('stdwire monitor', watch() ? 'on' : 'off'));
+	$('watch').onclick = () => localStorage.setItem('stdwire monitor', watch() ? 'on' : 'off');
 	const kept = localStorage.getItem('stdwire monitor');
 	if (kept === 'on' || kept === null && matchMedia('(min-width: 100em)').matches) watch(kept === null);
 	on('lists', showChanged);
 	for (const topic of ['servers', 'calls', 'questions', 'counts']) on(topic, showCounts);
 	showCounts();
 	const [only, ...others] = state.servers;
-	if (only?.state === 'stopped' && others.length === 0) definitions(only.id).catch(() => {}); // its card says why
+	if (only?.state === 'stopped' && !only.ran && others.length === 0) definitions(only.id).catch(() => {}); // its card says why
 	addEventListener('hashchange', show);
 	addEventListener('keydown', onKey);
 	show();

@@ -140,7 +140,9 @@ export function explore(root, view) {
 		scroller.scrollTop = 0; // the best is the first
 	}, onkeydown: event => {
 		const best = shown.find(entry => entry.item);
-		if (event.key === 'Enter' && !event.isComposing && best) enter(view, best.server, key(best.item.definition, kind));
+		if (event.key !== 'Enter' || event.isComposing || event.ctrlKey || event.metaKey || !best) return;
+		event.preventDefault(); // the key would press what gets the focus
+		enter(view, best.server, key(best.item.definition, kind));
 	} });
 	const chooser = div();
 	const byPage = pages(view);
@@ -182,12 +184,15 @@ export function explore(root, view) {
 		const problems = [];
 		const failed = new Set();
 		const before = new Map(entries.map(entry => [json([entry.server, key(entry.item.definition, kind)]), entry]));
+		const asBefore = (id, why) => {
+			failed.add(id);
+			problems.push(why);
+			found.push(...entries.filter(entry => entry.server === id));
+		};
 		for (const id of ids) {
 			const answer = answers.get(id);
 			if (!answer) {
-				failed.add(id);
-				problems.push(muted(`Waiting for ${id} …`));
-				found.push(...entries.filter(entry => entry.server === id)); // as last known
+				asBefore(id, muted(`Waiting for ${id} …`));
 				continue;
 			}
 			try {
@@ -210,9 +215,7 @@ export function explore(root, view) {
 					found.push(earlier?.fresh === entry.fresh && kept(earlier.item) === kept(item) ? earlier : entry);
 				}
 			} catch (error) {
-				failed.add(id);
-				problems.push(div(strong(id), problem(error)));
-				found.push(...entries.filter(entry => entry.server === id)); // as last known
+				asBefore(id, div(strong(id), problem(error)));
 				if (error.code === 'server_died') again = setTimeout(fetch, 2000);
 			}
 		}
@@ -221,7 +224,7 @@ export function explore(root, view) {
 		replace(notes, problems, usable.length === 0 && state.servers.some(server => server.watched) && muted('Select the gateway: it lists what this server has.'));
 		list();
 		select1();
-		if (entering && detail.childElementCount > 0 && !at.first && at.parts[1] !== undefined) {
+		if (entering && root.dataset.selected === 'true') {
 			entering = false;
 			focusForm(root);
 		}
@@ -288,7 +291,8 @@ export function explore(root, view) {
 		const found = entryOf(at.parts);
 		const shows = Boolean(found) || kind === 'resource' && name !== undefined;
 		root.dataset.selected = String(chosen && shows); // in a narrow window the list stays until the user selects
-		const now = json([id, name, found?.item]);
+		const yet = (name ? unknown.has(id) : unknown.size) ? ' yet' : '';
+		const now = json([id, name, found?.item ?? yet]);
 		const same = open.startsWith(json([id, name]).slice(0, -1) + ',');
 		if (now === open || !found && same && unknown.has(id)) {
 			panelEnd?.update?.(chosen); // the server may have connected, so that its capabilities are known
@@ -302,7 +306,7 @@ export function explore(root, view) {
 		selected(name === undefined ? {} : { server: id, name });
 		if (!shows) {
 			const failing = state.servers.filter(server => server.problem).map(({ id }) => id).join(', ');
-			if (entries.length === 0 || name !== undefined) replace(detail, empty(name ? `${name} is not listed` : `No ${view}`, `${why[view]} No server that runs lists ${name ? 'it' : 'any'}.${failing ? ` Failed: ${failing}.` : ''}`, 'Servers'));
+			if (entries.length === 0 || name !== undefined) replace(detail, empty((name ? `${name} is not listed` : `No ${view}`) + yet, `${why[view]} No server that runs lists ${name ? 'it' : 'any'}${yet}.${failing ? ` Failed: ${failing}.` : ''}`, 'Servers'));
 			return;
 		}
 		const item = found?.item ?? { definition: { uri: name, name } }; // a resource need not be listed

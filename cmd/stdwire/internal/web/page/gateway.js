@@ -1,7 +1,7 @@
 // The gateway that the page looks at: who calls what, how fast, what clients get and what it costs them,
 // what is refused and withheld, and its store. The figures are of the calls that the page has seen.
 import * as api from './api.js';
-import { attempt, button, bytes, capital, clock, code, dialog, div, duration, element, empty, faint, figures, h2, h3, hint, inRow, li, p, primary, problem, replace, strong, tag, tokens } from './dom.js';
+import { attempt, button, bytes, capital, clock, code, date, dialog, div, duration, element, empty, faint, figures, h2, h3, hint, inRow, li, p, primary, problem, replace, strong, tag, tokens } from './dom.js';
 import { finding } from './explore.js';
 import { picture, shape } from './icons.js';
 import { diff, parse, tree } from './json.js';
@@ -56,7 +56,7 @@ export function gateway(root) {
 	const part = (title, columns, rows, ...below) => rows?.length > 0 && card(title, figures(columns, rows), below);
 	const sign = (now, text = capital(now)) => element('span', { class: `state state-${now}` }, text);
 	const effects = { deny: 'bad', ask: 'warn' };
-	const store = ({ url, server, reachable, since, error, parts, affected = {} }) => card('Store', p(sign(...reachable ? ['ready', 'Reachable'] : ['failed', 'Not reachable']), faint(' since ', clock(since), ', ', code(url), ' ', server)),
+	const store = ({ url, server, reachable, since, error, parts, affected = {} }) => card('Store', p(sign(...reachable ? ['ready', 'Reachable'] : ['failed', 'Not reachable']), faint(' since ', date(since), ', ', code(url), ' ', server)),
 		error && tag('p.problem', error), figures(['What uses it', 'Without it, now'], parts.map(one => [one, affected[one] ?? ''])));
 	let about = {};
 	let shown;
@@ -91,7 +91,7 @@ export function gateway(root) {
 			card('Servers', figures(['Server', 'State', ...names, 'Tools', 'Cost', 'Memory', 'Last hour'], rows.map(([id, now, why, ...rest]) => [id, [sign(now), why && tag('div.wide.hint', why)], ...rest, spark(calls.get(id) ?? [])]))),
 			part('Who is connected', ['Client', 'Who', 'Profile', 'Discovery', 'Tools', 'It got', 'Of', 'Adapted'], about.clients?.map(one => [one.client || 'without a name', one.principal ?? '', one.profile || 'all servers',
 				one.search ? 'by a search' : 'as a list', one.tools, tokens(one.listed_bytes / 4), tokens(one.bytes / 4), adapted(one)])),
-			part('Logins of users', ['User', 'Server', 'State', 'Kept until', 'By the client', 'Scopes', 'To do'], about.logins?.map(({ user, client, server, state: now, until, scopes }) => [user, server, now, new Date(until).toLocaleString(), client ?? '', scopes?.join(' ') ?? '',
+			part('Logins of users', ['User', 'Server', 'State', 'Kept until', 'By the client', 'Scopes', 'To do'], about.logins?.map(({ user, client, server, state: now, until, scopes }) => [user, server, now, date(until), client ?? '', scopes?.join(' ') ?? '',
 				button('Revoke', () => attempt(outcome, async () => {
 					const { warning } = await api.post('gateway/revoke', { user, client, server });
 					toast(warning ?? 'Revoked');

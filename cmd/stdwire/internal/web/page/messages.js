@@ -16,7 +16,8 @@ export const laneList = () => [...lanes.values()];
 export const connections = () => [...new Map(laneList().flatMap(lane => [...lane.connections].map(n => [n, lane.name])))];
 
 // A lane has the requests of the client, drawn as bars, each on a free track; the messages that are drawn
-// inside the bars; and those that belong to no request. A request ends with its connection.
+// inside the bars; and those that belong to no request. A request without a response ends when
+// the next connection begins.
 const newLane = name => ({ name, first: 0, lost: 0, bars: [], inner: [], ticks: [], tracks: [], connections: new Set() });
 
 // add adds a message, and reports whether it can change what others are, see legacy.
@@ -25,7 +26,7 @@ function add(message) {
 	byNumber.set(message.n, message);
 	if (!lanes.has(message.lane)) lanes.set(message.lane, newLane(message.lane));
 	const lane = lanes.get(message.lane);
-	if (!lane.connections.has(message.conn)) for (const request of lane.bars) if (!request.response) request.ended ??= message.t;
+	if (!lane.connections.has(message.conn)) for (const request of [...lane.bars, ...lane.inner]) if (!request.response) request.ended ??= message.t;
 	lane.connections.add(message.conn);
 	message.parent = message.within ? byNumber.get(message.within) : undefined;
 	if (message.kind === 'response') {

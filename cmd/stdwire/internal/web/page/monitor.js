@@ -7,14 +7,22 @@ import { all, failed, listen, start } from './messages.js';
 import { on, state } from './store.js';
 
 const shown = 60; // messages
+const most = 200; // of a call
 
 const line = (message, ...more) => [`${message.from === 'client' ? '→' : '←'} ${message.kind === 'response' ? '↳ ' : ''}${message.method ?? message.kind} `,
 	faint([...more, message.failed].filter(Boolean).join(' · '))];
 
-// messagesOf shows the messages of a call: those about the same in its time, and what belongs to them. It
-// returns a function that ends that.
+// names reports whether a message is about a name. Of a long one it has the beginning.
+const names = ({ about }, name) => about && (about === name || about.endsWith('…') && name.startsWith(about.slice(0, -1)));
+
+// messagesOf shows the messages of a call: those about the same name in its time, and what belongs to them.
+// It returns a function that ends that.
 export function messagesOf(place, { request: { server, method, params = {} }, began, ended }) {
+	const name = params.name ?? params.uri;
+	if (!name) return () => {};
 	const known = new Map(); // number → item
+	let updates = 0;
+	const title = head();
 	const list = element('ol.items', { label: 'Messages of the call' });
 	const body = n => {
 		const node = div();
@@ -22,22 +30,25 @@ export function messagesOf(place, { request: { server, method, params = {} }, be
 		return node;
 	};
 	const update = () => {
-		const found = [];
-		for (let i = all.length - 1; i >= 0 && all[i].t >= began; i--) {
-			const message = all[i];
-			const { lane, t, about, method: its } = message.parent ?? message.request?.parent ?? message.request ?? message;
-			if (lane === server && t < ended + 1 && its === method && about === (params.name ?? params.uri)) found.unshift(message);
-		}
-		keyed(known, found, ({ n }) => n, message => {
+		const found = all.filter(message => {
+			const of = message.parent ?? message.request?.parent ?? message.request ?? message;
+			return of.lane === server && of.t >= began && of.t < ended + 1 && of.method === method && names(of, name);
+		});
+		keyed(known, found.slice(-most), ({ n }) => n, message => {
 			const node = li(unfolded(line(message, duration(message.ms), bytes(message.size)), () => body(message.n)));
 			list.append(node);
 			return { node, update() {} };
 		});
-		if (found.length > 0 && !list.parentNode) replace(place, tag('section.card', head('Messages'), list));
+		if (found.length === 0) return;
+		if (!list.parentNode) replace(place, tag('section.card', title, list));
+		replace(title, anchor(api.filtered(`call:${found[0].n}`), found.length > most ? `The latest ${most} of ${found.length} messages` : 'Messages'));
+		// the second fetch from now on begins after the call has ended
+		if (++updates > 2 && found.every(one => one.kind !== 'request' || one.response || one.ended)) end();
 	};
+	const end = listen(update);
 	start();
 	update();
-	return listen(update);
+	return end;
 }
 
 // monitor returns a function that shows or hides the latest messages in place, and returns whether it
@@ -50,7 +61,7 @@ export function monitor(place, toggle) {
 		title.textContent = name ? `Messages of ${name}` : 'Latest messages';
 		const found = [];
 		for (let i = all.length - 1; i >= 0 && found.length < shown; i--) {
-			if (!name || all[i].lane === server && all[i].about === name) found.push(all[i]);
+			if (!name || all[i].lane === server && names(all[i], name)) found.push(all[i]);
 		}
 		return found;
 	};

@@ -44,6 +44,7 @@ export function runner(place, { address, query, shown = () => {} } = {}) {
 			const whole = await api.exact(`calls/${id}`);
 			if (whole.id !== id || closed) return;
 			replace(live, result(whole));
+			endTraffic();
 			endTraffic = messagesOf(traffic, whole);
 			if (began === id) box.scrollIntoView({ block: 'nearest' });
 		} catch (error) {
