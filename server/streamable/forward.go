@@ -160,6 +160,26 @@ func misdirectedRefusal() *refusal {
 		"this server does not own the session, or the request was not passed on to it")
 }
 
+// stillRunsRefusal is misdirectedRefusal for a request whose first copy runs here: the session has
+// not moved, and the request has to wait.
+func stillRunsRefusal() *refusal { return misdirectedRefusal().withHeader("Retry-After", "1") }
+
+var (
+	errMisdirected = errors.New("the server there does not own the session, or has ended")
+	errStillRuns   = errors.New("the connection to it broke, and the request still runs there")
+)
+
+// unreachableRefusal refuses a request that has waited for the owner of its session for too long.
+func unreachableRefusal(cause error) *refusal {
+	reason := "the server that has this session cannot be reached now"
+	if cause == errStillRuns {
+		reason = "the connection to the server that has this session broke, and the request still " +
+			"runs there"
+	}
+	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
+		"%s; the session goes on, try again in a moment", reason).withHeader("Retry-After", "1")
+}
+
 // An outgoing is a request that may have to be passed on.
 type outgoing struct {
 	body    []byte // nil: none
@@ -233,7 +253,15 @@ func (x *httpRequest) forward(session string, out outgoing) (done bool, refused 
 			release()
 		}
 	}()
-	var failed time.Time // when the owner could not be reached for the first time
+	var since time.Time // when the owner could not be reached for the first time
+	var failed error    // why it could not be reached the last time
+	var url string      // at which
+	defer func() {
+		if failed != nil && refused != nil {
+			x.refusalLog.Log(x.o.Logger.Warn, url, "a request did not reach the owner of its session",
+				"error", failed)
+		}
+	}()
 	for pause := time.Duration(0); ; {
 		owner, refused := x.findOwner(session)
 		if refused != nil {
@@ -251,25 +279,24 @@ func (x *httpRequest) forward(session string, out outgoing) (done bool, refused 
 			release = acquired
 			x.forwarder.passedOn.Add(1)
 		}
-		done, begun, refused := x.forwardTo(owner, session, &out)
-		if done {
+		begun, refused, err := x.forwardTo(owner, session, &out)
+		if err == nil {
 			return true, refused
 		}
-		x.forwarder.routes.Forget(session)
-		if failed.IsZero() {
-			failed = time.Now()
+		failed, url = err, owner.URL
+		if err != errStillRuns {
+			x.forwarder.routes.Forget(session)
 		}
-		switch over := time.Since(failed) > ownerPatience; {
-		case over && begun && (out.isCall || out.isBatch):
-			return true, unknownOutcome("the request").forID(out.id)
-		case over:
-			return true, newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
-				"the server that has this session cannot be reached now; the session goes on, try "+
-					"again in a moment").withHeader("Retry-After", "1").forID(out.id)
-		case begun:
+		if since.IsZero() {
+			since = time.Now()
+		}
+		if begun {
 			if refused := x.claimForwarded(session, &out); refused != nil {
 				return true, refused
 			}
+		}
+		if time.Since(since) > ownerPatience {
+			return true, unreachableRefusal(err).forID(out.id)
 		}
 		pause = min(2*pause+shared.Pause(), time.Second)
 		select {
@@ -374,14 +401,14 @@ func (h *Handler) isClosing() bool {
 var forwardedHeaders = []string{"Accept", "Content-Type", "Last-Event-Id",
 	mcp.HeaderProtocolVersion, mcp.HeaderSessionID, "Traceparent", "Tracestate"}
 
-// forwardTo passes a request on to a server. done reports that it has answered, or refused is to;
-// otherwise begun reports that the server may have begun the request.
-func (x *httpRequest) forwardTo(owner shared.Replica, session string, out *outgoing) (done,
-	begun bool, refused *refusal) {
+// forwardTo passes a request on to a server, which has answered it unless there is a refusal or an
+// error. With an error, begun reports that the server may have begun the request.
+func (x *httpRequest) forwardTo(owner shared.Replica, session string, out *outgoing) (begun bool,
+	refused *refusal, err error) {
 	f := x.forwarder
 	sealed, frame, refused := x.seal(owner, session, out)
 	if refused != nil {
-		return true, false, refused
+		return false, refused, nil
 	}
 	ctx, stop := x.replicas.Watch(x.r.Context(), owner.Name)
 	defer stop()
@@ -392,16 +419,22 @@ func (x *httpRequest) forwardTo(owner shared.Replica, session string, out *outgo
 	if err == nil {
 		defer res.Body.Close()
 		defer cancel() // before the body is closed, which would wait for what is being sent
-		if res.StatusCode == http.StatusMisdirectedRequest {
-			return false, false, nil
+		isMarked := f.sealer.IsMarked(res, sealed)
+		switch {
+		case res.StatusCode == http.StatusMisdirectedRequest:
+			if isMarked && res.Header.Get("Retry-After") != "" {
+				return false, nil, errStillRuns
+			}
+			return false, nil, errMisdirected
+		case !isMarked: // it says nothing of the session
+			err = fmt.Errorf("another program answers there, with the status %d", res.StatusCode)
 		}
 	}
-	// A response of another program at this address says nothing of the session.
-	if err != nil || !f.sealer.IsMarked(res, sealed) {
+	if err != nil {
 		if refused := x.interrupted(); refused != nil {
-			return true, begun, refused.forID(out.id)
+			return begun, refused.forID(out.id), nil
 		}
-		return false, begun, nil
+		return begun, nil, err
 	}
 	if res.StatusCode == http.StatusNotFound {
 		f.routes.Forget(session)
@@ -409,7 +442,7 @@ func (x *httpRequest) forwardTo(owner shared.Replica, session string, out *outgo
 	if err := forwarding.Copy(x.w, x.deadlines, res); err != nil && x.interrupted() == nil {
 		panic(http.ErrAbortHandler) // so that the client does not take it for the end
 	}
-	return true, true, nil
+	return true, nil, nil
 }
 
 // seal returns the frame of a request for a server, plain and sealed.

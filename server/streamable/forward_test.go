@@ -1,6 +1,7 @@
 package streamable_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -205,7 +206,8 @@ func TestForwardingOverTLS(t *testing.T) {
 	got := c.at(sites[1].site).call("1", "where", "", onlyJSON).text()
 	assert.Assert(t, strings.Contains(got, "at 0"), got)
 
-	strict := streamable.Options{Store: one, Logger: slog.New(slog.DiscardHandler),
+	var log bytes.Buffer
+	strict := streamable.Options{Store: one, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		Forward: &streamable.Forward{URL: "https://127.0.0.1:1",
 			TLS: &tls.Config{RootCAs: x509.NewCertPool()}}}.New(sites[1].server)
 	defer strict.Close()
@@ -218,6 +220,10 @@ func TestForwardingOverTLS(t *testing.T) {
 	w := httptest.NewRecorder()
 	strict.ServeHTTP(w, r)
 	assert.Equal(t, w.Code, 503)
+	strict.Close()
+	text := log.String()
+	assert.Assert(t, strings.Contains(text, "certificate signed by unknown authority") &&
+		strings.Contains(text, strings.TrimSuffix(sites[0].url, "/mcp")), text)
 }
 
 // What is passed on counts as what is served, except that an answer reaches the call that waits for

@@ -25,8 +25,9 @@ import (
 // A cutStore is the connection of one replica to a store, which can be cut.
 type cutStore struct {
 	store.Store
-	cut  atomic.Bool
-	slow atomic.Bool // it takes 3 seconds to put something
+	cut     atomic.Bool
+	slow    atomic.Bool  // it takes 3 seconds to put something
+	lookups atomic.Int32 // of sessions
 }
 
 var errCut = errors.New("cut")
@@ -36,6 +37,13 @@ func (s *cutStore) Get(ctx context.Context, key string) ([]byte, error) {
 		return nil, errCut
 	}
 	return s.Store.Get(ctx, key)
+}
+
+func (s *cutStore) Holder(ctx context.Context, key string) (store.Lease, error) {
+	if strings.HasPrefix(key, "session/") {
+		s.lookups.Add(1)
+	}
+	return s.Store.Holder(ctx, key)
 }
 
 func (s *cutStore) Put(ctx context.Context, key string, value []byte, when store.Condition,
@@ -307,6 +315,11 @@ func TestConnectionToTheOwnerBreaks(t *testing.T) {
 			all[0].setDial(once(write))
 			assert.Equal(t, all[1].ping(session), 200)
 		}
+		// If it breaks again and again before the owner has the call, that is certain, too.
+		all[0].setDial(func(c net.Conn) (net.Conn, error) { return badConn{c, true}, nil })
+		status, text = all[1].call("5", "count", session)
+		assert.Equal(t, status, 503, text)
+		assert.Equal(t, all[0].runs.Load(), int32(3))
 		// Of a batch, only calls may not run again.
 		older := all[0].connect("2025-03-26")
 		forwarded := all[1].handler.Stats().Forwarded
@@ -363,7 +376,7 @@ func TestCallOvertakesItself(t *testing.T) {
 }
 
 // A request that may run twice, and whose connection has broken, waits until its first copy has
-// ended at the owner.
+// ended at the owner, for which the store is not asked.
 func TestRequestOvertakesItself(t *testing.T) {
 	inBubbleOfReplicas(t, 2, func(t *testing.T, all []*lostReplica) {
 		begun, release := make(chan struct{}, 2), make(chan struct{}, 2)
@@ -375,22 +388,33 @@ func TestRequestOvertakesItself(t *testing.T) {
 			}}))
 		session := all[0].connect("2025-06-18")
 		got := make(chan string, 1)
-		go func() {
-			w := all[1].bubble.dial()
-			defer w.Close()
-			a := w.ask("POST", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"slow"}}`,
-				session+"\n"+onlyJSON)
-			got <- fmt.Sprint(a.StatusCode, " ", a.text())
-		}()
-		<-begun
-		all[0].setDial(nil) // which breaks the connection
-		time.Sleep(5 * time.Second)
-		assert.Equal(t, len(got)+len(begun), 0, "it does not wait")
+		get := func(id string) {
+			go func() {
+				w := all[1].bubble.dial()
+				defer w.Close()
+				a := w.ask("POST", `{"jsonrpc":"2.0","id":`+id+`,"method":"prompts/get","params":{"name":"slow"}}`,
+					session+"\n"+onlyJSON)
+				got <- fmt.Sprint(a.StatusCode, " ", a.text())
+			}()
+			<-begun
+			all[0].setDial(nil) // which breaks the connection
+			time.Sleep(5 * time.Second)
+			assert.Equal(t, len(got)+len(begun), 0, "it does not wait")
+		}
+		get("1")
 		release <- struct{}{}
 		<-begun
 		release <- struct{}{}
 		answer := <-got
 		assert.Assert(t, strings.HasPrefix(answer, "200 "), answer)
+
+		lookups := all[1].store.lookups.Load()
+		get("2")
+		answer = <-got
+		assert.Assert(t, strings.HasPrefix(answer, "503 ") &&
+			strings.Contains(answer, "the request still runs there"), answer)
+		assert.Equal(t, all[1].store.lookups.Load()-lookups, int32(1)) // when it broke
+		release <- struct{}{}
 	})
 }
 

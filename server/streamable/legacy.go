@@ -125,7 +125,7 @@ func (x *httpRequest) serveRequest(s *session, t *slot, b *buffer.Buffer, m *rpc
 					x.forwarded.Attempt > 0 {
 					// Its first copy, whose connection broke, runs on, or, if it is a call, will be
 					// refused in a moment.
-					refused = misdirectedRefusal()
+					refused = stillRunsRefusal()
 				}
 				return nil, refused
 			}
