@@ -155,8 +155,18 @@ func TestServeForwardsWithCertificates(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, response.StatusCode, 200, string(text))
 	}
-	got := run(t, append([]string{"serve", "--http", "127.0.0.1:0", "--store", "redis://h",
-		"--state-key-env", "STDWIRE_TEST_KEY", "--replica-url", "https://h"}, args...)...)
-	assert.Equal(t, got.code, 2, got.stderr)
-	assert.Assert(t, strings.Contains(got.stderr, "add --replica-cert FILE"), got.stderr)
+	for _, tt := range []struct {
+		url  string
+		args []string
+		want string
+	}{
+		{"https://h", args, "add --replica-cert FILE"},
+		{"http://h", args, "--replica-ca is for addresses of https"},
+		{"HTTP://h", args[:6], "with --tls-cert, other servers reach this one with https only"},
+	} {
+		got := run(t, append([]string{"serve", "--http", "127.0.0.1:0", "--store", "redis://h",
+			"--state-key-env", "STDWIRE_TEST_KEY", "--replica-url", tt.url}, tt.args...)...)
+		assert.Equal(t, got.code, 2, got.stderr)
+		assert.Assert(t, strings.Contains(got.stderr, tt.want), got.stderr)
+	}
 }

@@ -52,6 +52,9 @@ func (f *forwardFlags) check() error {
 	case given != "" && f.url == "":
 		return command.Usagef("%s is for the addresses of other servers", given).WithHint(
 			"add " + replicaURLFlag + " https://HOST[:PORT]")
+	case given != "" && !strings.HasPrefix(strings.ToLower(f.url), "https:"):
+		return command.Usagef("%s is for addresses of https, and %s is not one", given,
+			replicaURLFlag).WithHint("write https:// there, or leave out " + given)
 	case (f.certificate == "") != (f.key == ""):
 		return command.Usagef("%s and %s belong together", replicaCertFlag, replicaKeyFlag)
 	}

@@ -162,6 +162,9 @@ func TestFlags(t *testing.T) {
 		{"--store redis://h --replica-ca A", "--replica-ca is for the addresses of other servers"},
 		{"--store redis://h --replica-url https://a --replica-ca /nowhere", "--replica-ca: "},
 		{"--store redis://h --replica-url https://a --replica-ca " + empty, "has no certificate"},
+		{"--store redis://h --replica-url http://a --replica-ca " + empty, "for addresses of https"},
+		{"--store redis://h --replica-url http://a --replica-cert A --replica-key B",
+			"--replica-cert is for addresses of https"},
 		{"--store redis://h --replica-key A", "--replica-key is for the addresses of other servers"},
 		{"--store redis://h --replica-url https://a --replica-cert A", "belong together"},
 		{"--store redis://h --replica-url https://a --replica-cert " + empty + " --replica-key " +

@@ -71,6 +71,10 @@ func (w *HTTPFlags) CheckReplicaURL(replica string, hasCertificate bool) error {
 	case replica == "":
 	case w.Address == "":
 		return command.Usagef("--replica-url is for sessions over HTTP").WithHint("add --http ADDR")
+	case w.tls.certificate != "" && strings.HasPrefix(strings.ToLower(replica), "http:"):
+		return command.Usagef("with --tls-cert, other servers reach this one with https only").
+			WithHint("write --replica-url https://…, and name an authority that is not one of the " +
+				"system with --replica-ca FILE")
 	case w.tls.clientCA != "" && !hasCertificate:
 		return command.Usagef("with --tls-client-ca, servers need a certificate for one another").
 			WithHint("add --replica-cert FILE --replica-key FILE, of an authority of --tls-client-ca")
