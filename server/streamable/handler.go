@@ -68,7 +68,10 @@ type Handler struct {
 	lookups    *quota.Pool   // requests that look up their session in the store
 	waits      *quota.Pool   // see acquireWait
 	stopShared func()
-	forwarder  *forwarder // with Options.Forward; else nil
+	// for what uses the store while nobody waits for it
+	background    context.Context
+	endBackground context.CancelFunc
+	forwarder     *forwarder // with Options.Forward; else nil
 }
 
 func newHandler(o Options, s *server.Server) *Handler {
@@ -178,7 +181,8 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// flushTimeout is how long Close waits until the store has the last events of streams.
+// flushTimeout is how long Close waits until the store has the last events of streams, and for what
+// else is on its way there.
 const flushTimeout = time.Second
 
 // answerTimeout is how long cancelled requests may take to be answered.
@@ -207,6 +211,9 @@ func (h *Handler) cancelRequests() {
 // it. It may be called more than once.
 func (h *Handler) Close() {
 	h.forwarder.cancel()
+	if h.endBackground != nil {
+		defer time.AfterFunc(flushTimeout, h.endBackground).Stop()
+	}
 	h.mu.Lock()
 	h.closed = true
 	if h.heartbeatTimer != nil {

@@ -89,6 +89,7 @@ func (f *fleet) start() *fleetReplica {
 		},
 	} {
 		assert.NilError(f.t, r.server.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: name},
+			Tasks: mcp.TaskOptional,
 			Call: func(ctx context.Context, in json.RawMessage) (*mcp.CallToolResult, error) {
 				var arguments struct {
 					ID string
@@ -292,7 +293,8 @@ func TestRollingRestart(t *testing.T) {
 	}
 }
 
-// A replica ends in time, whatever hangs: calls are answered, and leases end by themselves.
+// A replica ends in time, whatever hangs: calls are answered, and leases and questions end by
+// themselves.
 func TestDrainEnds(t *testing.T) {
 	for _, hangs := range []bool{false, true} {
 		t.Run(fmt.Sprint("store hangs ", hangs), func(t *testing.T) {
@@ -316,15 +318,29 @@ func TestDrainEnds(t *testing.T) {
 				case text := <-answered:
 					t.Fatalf("the call is answered before it is begun: %s", text)
 				}
+				modern := &fleetClient{f: f, http: f.client()}
+				_, task := modern.postOnce(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang","arguments":{},`+
+					tasking+`}}`, modernTool+"hang")
+				assert.Assert(t, strings.Contains(task, `"resultType":"task"`), task)
+				<-r.begun
+				asked := make(chan struct{})
+				go func() {
+					defer close(asked)
+					c.postOnce(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask"}}`, "")
+				}()
+				time.Sleep(time.Second)
 				if hangs {
 					r.link.Hang()
 				}
 				took, text := f.drain(r), <-answered
+				<-asked
 				assert.Check(t, strings.HasPrefix(text, "503 ") &&
 					strings.Contains(text, "the server is shutting down"), text)
-				// The last events of streams may take a second more, and leases two.
-				assert.Check(t, took >= grace && took <= grace+3*time.Second, "%v", took)
+				// The last events of streams, and questions, may take a second more, then tasks one, and
+				// leases two.
+				assert.Check(t, took >= grace && took <= grace+4*time.Second, "%v", took)
 				r.link.Heal()
+				time.Sleep(5 * time.Second) // what is on its way to the store gives up
 				f.store.Close()
 			})
 		})

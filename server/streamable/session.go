@@ -57,7 +57,7 @@ type session struct {
 	record     shared.Record   // what the copy is of
 	known      known           // when keep looked the last time
 	recordLock chan struct{}   // full while the record and the copy are being changed
-	values     context.Context // has the values of the request that made the copy
+	values     context.Context // for the store outside of requests; a backgroundContext
 	announcing sync.Mutex      // held while a reader of a stream is announced
 	refreshing atomic.Bool     // the copy is about to be brought up to date in the background
 }
@@ -102,7 +102,8 @@ func (x *httpRequest) newSession(old bool) *session {
 	switch {
 	case s.isShared():
 		connect = h.server.Integration().NewSharedConn
-		s.recordLock, s.values = make(chan struct{}, 1), context.WithoutCancel(x.r.Context())
+		s.recordLock = make(chan struct{}, 1)
+		s.values = backgroundContext{h.background, context.WithoutCancel(x.r.Context())}
 		s.lastCall = mathrand.Int64N(1 << 52)
 	case h.o.Replicas && !old:
 		connect = h.server.Integration().NewReplicatedConn

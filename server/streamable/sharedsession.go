@@ -23,6 +23,7 @@ func (h *Handler) share(of *Store) {
 	h.shared = &shared.Sessions{Store: of.store, Part: of.part, Idle: h.o.SessionIdle,
 		Log: h.o.Logger, Health: of.health}
 	h.o.Replicas = false
+	h.background, h.endBackground = context.WithCancel(context.Background())
 	h.lookups = quota.NewPool(int64(h.o.MaxRequests))
 	h.waits = quota.NewPool(int64(h.o.MaxRequests))
 	h.replicas = &shared.Replicas{Sessions: h.shared, Log: h.o.Logger, Life: of.lease,
@@ -248,12 +249,26 @@ func (s *session) closeShared(cause error) {
 	default:
 		return
 	}
-	ctx := context.WithoutCancel(s.values)
-	if err := s.h.shared.End(ctx, s.id, unused); err != nil {
+	if err := s.h.shared.End(s.values, s.id, unused); err != nil {
 		s.h.o.Logger.Warn("a session has not ended in the store, where it expires", "error", err)
 		return
 	}
-	_ = s.tellChanged(ctx)
+	_ = s.tellChanged(s.values)
+}
+
+// A backgroundContext has the values of the request that made the copy of a session, and ends when
+// the handler is closed and has waited for a moment.
+type backgroundContext struct {
+	context.Context
+	values context.Context
+}
+
+// Value implements [context.Context]. The values of the request come last, as in a requestContext.
+func (c backgroundContext) Value(key any) any {
+	if value := c.Context.Value(key); value != nil {
+		return value
+	}
+	return c.values.Value(key)
 }
 
 // endShared ends a session everywhere.
