@@ -81,8 +81,8 @@ type Operation struct {
 
 const maxName = 128 // bytes, as for the name of an MCP tool
 
-// New returns an operation. fn is called concurrently, with a context that carries the call (see
-// [CallFrom], [Progress], [Logger]) and ends when the call is cancelled or times out.
+// NewOperation returns an operation. fn is called concurrently, with a context that carries the
+// call (see [CallFrom], [Progress], [Logger]) and ends when the call is cancelled or times out.
 //
 // After the arguments were validated against the input schema, they are decoded into In as by
 // encoding/json, except that a key must equal the name of a field exactly, and must not occur

@@ -48,10 +48,45 @@ func TestAPI(t *testing.T) {
 func TestConstructors(t *testing.T) {
 	text, err := os.ReadFile("testdata/api.txt")
 	assert.NilError(t, err)
-	takesOptions := regexp.MustCompile(`(?m)^func [A-Z].*[ (]([A-Z]\w*)?Options(\[\w+\])?[,)].*$`)
-	for _, f := range takesOptions.FindAllString(string(text), -1) {
-		t.Errorf("%s: make it a method of the options, see CONTRIBUTING.md, Constructors", f)
+	for _, f := range regexp.MustCompile(`(?m)^func [A-Z].*$`).FindAllString(string(text), -1) {
+		if takesOptions(t, f) {
+			t.Errorf("%s: make it a method of the options, see CONTRIBUTING.md, Constructors", f)
+		}
 	}
+	for f, want := range map[string]bool{
+		"func New(o Options) *T": true, "func New(o *Options) *T": true, "func New(...Options)": true,
+		"func New[T any](t T, o, p TOptions[T])": true, "func New[K, V any](o TOptions[K, V])": true,
+		"func Of(t T) Options": false, "func Read(b []byte) (Options, error)": false,
+		"func New(o other.Options)": false, "func Each(do func(T) (Options, error))": false,
+	} {
+		assert.Equal(t, takesOptions(t, f), want, f)
+	}
+}
+
+// takesOptions reports whether a parameter of a function is the options of its package.
+func takesOptions(t *testing.T, function string) bool {
+	file, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+function,
+		parser.SkipObjectResolution)
+	assert.NilError(t, err, function)
+	for _, parameter := range file.Decls[0].(*ast.FuncDecl).Type.Params.List {
+		of := parameter.Type
+		if e, ok := of.(*ast.Ellipsis); ok {
+			of = e.Elt
+		}
+		if e, ok := of.(*ast.StarExpr); ok {
+			of = e.X
+		}
+		switch e := of.(type) {
+		case *ast.IndexExpr:
+			of = e.X
+		case *ast.IndexListExpr:
+			of = e.X
+		}
+		if name, ok := of.(*ast.Ident); ok && strings.HasSuffix(name.Name, "Options") {
+			return true
+		}
+	}
+	return false
 }
 
 // appendAPI appends the exported declarations of the package in a folder, as on Linux.

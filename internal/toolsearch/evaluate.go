@@ -17,8 +17,7 @@ type Question struct {
 	Class string   // a kind of questions; "" for none
 }
 
-// maxQuestion is the limit on the length of a line in bytes.
-const maxQuestion = 1 << 20
+const maxQuestion = 1 << 20 // bytes of a line
 
 // ReadQuestions reads a JSON object a line, with the members query, tools and, optionally, class:
 //
@@ -40,7 +39,11 @@ func ReadQuestions(r io.Reader) ([]Question, error) {
 		}
 		all = append(all, q)
 	}
-	if err := lines.Err(); err != nil {
+	err := lines.Err()
+	if err == bufio.ErrTooLong {
+		err = errors.New("it is longer than 1 MiB")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("line %d: %w", n, err)
 	}
 	return all, nil

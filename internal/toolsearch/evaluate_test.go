@@ -81,7 +81,7 @@ func TestReadQuestions(t *testing.T) {
 		"\n{\"query\":\"a\"}":              `line 2: "tools" is not an array`,
 		`{"query":"a","tools":[1]}`:        `line 1: "tools" has an element that is not a string`,
 		`{"query":"a"`:                     `line 1: `,
-		strings.Repeat("x", maxQuestion*2): `line 1: bufio.Scanner: token too long`,
+		strings.Repeat("x", maxQuestion*2): `line 1: it is longer than 1 MiB`,
 	} {
 		_, err := ReadQuestions(strings.NewReader(text))
 		assert.ErrorContains(t, err, want)

@@ -319,8 +319,8 @@ func TestDrainEnds(t *testing.T) {
 					t.Fatalf("the call is answered before it is begun: %s", text)
 				}
 				modern := &fleetClient{f: f, http: f.client()}
-				_, task := modern.postOnce(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang","arguments":{},`+
-					tasking+`}}`, modernTool+"hang")
+				_, task := modern.postOnce(`{"jsonrpc":"2.0","id":1,"method":"tools/call",`+
+					`"params":{"name":"hang","arguments":{},`+tasking+`}}`, modernTool+"hang")
 				assert.Assert(t, strings.Contains(task, `"resultType":"task"`), task)
 				<-r.begun
 				asked := make(chan struct{})

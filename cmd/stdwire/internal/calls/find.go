@@ -36,7 +36,7 @@ started. Otherwise it is. stdwire serve --servers --warm-lists lists all servers
 --explain TOOL says for each word what it counts for a tool, and the place of the tool.
 
 --eval FILE measures how well tools are found. FILE has a query and the tools that fit it on each
-line; with no tools, nothing should be found:
+line; with "tools": [], nothing should be found:
 
   {"query": "what is in this folder", "tools": ["list_directory"]}
 
