@@ -336,8 +336,8 @@ func TestDrainEnds(t *testing.T) {
 				<-asked
 				assert.Check(t, strings.HasPrefix(text, "503 ") &&
 					strings.Contains(text, "the server is shutting down"), text)
-				// The last events of streams, and questions, may take a second more, then tasks one,
-				// and leases two.
+				// The last events of streams, and questions, may take a second more, then tasks
+				// one, and leases two.
 				assert.Check(t, took >= grace && took <= grace+4*time.Second, "%v", took)
 				r.link.Heal()
 				time.Sleep(5 * time.Second) // what is on its way to the store gives up
