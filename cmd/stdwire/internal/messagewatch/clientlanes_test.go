@@ -5,8 +5,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -108,6 +110,23 @@ func (s *watchedServer) saw(want ...string) {
 	assert.DeepEqual(s.t, got, want)
 }
 
+// isFree waits until nobody uses a lane any more, which is known a moment after a session has ended.
+func (s *watchedServer) isFree(lane string) {
+	s.t.Helper()
+	l := s.w.clients
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		l.mu.Lock()
+		used := slices.ContainsFunc(l.all, func(c *clientLane) bool {
+			return c.name == lane && c.uses > 0
+		})
+		l.mu.Unlock()
+		if !used {
+			return
+		}
+		assert.Assert(s.t, time.Now().Before(end), "%s is in use", lane)
+	}
+}
+
 // A session has a lane of its own from its initialize on, and so has each program that sends
 // modern requests. Both sides of an exchange are in one lane.
 func TestClientLanes(t *testing.T) {
@@ -136,6 +155,7 @@ func TestClientLanes(t *testing.T) {
 
 	// A client that comes again after its session has ended continues its lane.
 	s.send("DELETE", "token", one, "")
+	s.isFree("client 1: Claude")
 	one = s.initialize("token", "Claude")
 	s.saw(both("client 1: Claude", "initialize")...)
 	s.list("token", one)
