@@ -267,6 +267,7 @@ func TestReplicaLosesItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := replicas(t, 2)
 		here, there := all[0], all[1]
+		time.Sleep(time.Second) // after the lease is renewed
 		one, other, quick := here.mustStart("ann"), here.mustStart("ann"), here.mustStart("ann")
 		here.cable.cut.Store(true)
 		_, err := here.start("ann")
