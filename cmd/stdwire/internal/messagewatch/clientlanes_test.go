@@ -110,7 +110,7 @@ func (s *watchedServer) saw(want ...string) {
 	assert.DeepEqual(s.t, got, want)
 }
 
-// isFree waits until nobody uses a lane any more, which is known a moment after a session has ended.
+// isFree waits until nobody uses a lane any more, which is known soon after a session has ended.
 func (s *watchedServer) isFree(lane string) {
 	s.t.Helper()
 	l := s.w.clients
