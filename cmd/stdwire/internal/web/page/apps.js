@@ -54,6 +54,7 @@ export function appPanel(place, server, tool, input) {
 		const open = async permissions => {
 			agreed.add(about.digest);
 			const width = Math.floor(box.clientWidth) - (about.border === false ? 0 : 2); // without the border
+			replace(box); // so that nobody opens two
 			const started = await attempt(box, () => api.post('apps', { server, tool: tool.name, call, digest: about.digest, permissions,
 				theme: theme(), locale: navigator.language, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone, width }));
 			if (!started) return;
