@@ -100,7 +100,7 @@ func TestReplicaLeases(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, found, own)
 
-		time.Sleep(5 * time.Minute)
+		time.Sleep(5*time.Minute + time.Second) // between two renewals
 		assert.Equal(t, r.Own(), own)
 		s.change(func() { s.fails = true })
 		time.Sleep(7 * time.Second)
@@ -111,7 +111,7 @@ func TestReplicaLeases(t *testing.T) {
 		again := r.Own()
 		assert.Equal(t, again.Name, own.Name)
 		assert.Assert(t, again.Fence > own.Fence)
-		time.Sleep(5 * time.Minute)
+		time.Sleep(5*time.Minute + 700*time.Millisecond)
 		assert.Equal(t, len(lost), 0)
 
 		watched, stop := r.Watch(ctx, own.Name)
