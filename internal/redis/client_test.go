@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -39,14 +37,13 @@ func TestCallersGetTheirOwnReplies(t *testing.T) {
 
 // Commands are accepted when it is said that the server has been reached.
 func TestChanged(t *testing.T) {
-	dir, err := os.MkdirTemp("", "redis") // t.TempDir is too long for a socket
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	address := filepath.Join(dir, "s")
+	address := l.Addr().String()
 	failed, reached := make(chan error, 100), make(chan struct{})
 	var c *Client
 	created := make(chan struct{})
-	c = connectTo(t, Options{Network: "unix", Address: address, Changed: func(err error) {
+	c = connectTo(t, Options{Network: "tcp", Address: address, Changed: func(err error) {
 		<-created
 		if err != nil {
 			failed <- err
@@ -58,11 +55,12 @@ func TestChanged(t *testing.T) {
 		close(reached)
 	}})
 	close(created)
+	refused, err := l.Accept()
+	assert.NilError(t, err)
+	assert.NilError(t, refused.Close())
 	assert.ErrorContains(t, <-failed, address)
 	_, err = c.Do(within(t), "PING")
 	assert.ErrorIs(t, err, ErrUnavailable)
-	l, err := net.Listen("unix", address)
-	assert.NilError(t, err)
 	startFakeAt(t, l, func(*fakeConn, []string) string { return "+PONG\r\n" })
 	<-reached
 	_, err = c.Do(within(t), "PING")
