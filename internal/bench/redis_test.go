@@ -154,15 +154,21 @@ func peerReply(r any, err error) string {
 	return fmt.Sprintf("%T", r)
 }
 
+// redisClients returns both clients of a server.
+func redisClients(t *testing.T) (own *redis.Client, peer *goredis.Client) {
+	server := redistest.Start(t)
+	own = server.Client()
+	redistest.Available(t, own)
+	peer = goredis.NewClient(&goredis.Options{Network: "unix", Addr: server.Options.Address,
+		Protocol: 3})
+	t.Cleanup(func() { _ = peer.Close() })
+	return own, peer
+}
+
 // The client of stdwire takes what a server replies to random commands for the same as go-redis
 // does.
 func TestRedisReplies(t *testing.T) {
-	server := redistest.Start(t)
-	own := server.Client()
-	redistest.Available(t, own)
-	peer := goredis.NewClient(&goredis.Options{Network: "unix", Addr: server.Options.Address,
-		Protocol: 3})
-	t.Cleanup(func() { _ = peer.Close() })
+	own, peer := redisClients(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	kinds := map[string]int{}
 	for range 3000 {
@@ -187,12 +193,7 @@ func TestRedisReplies(t *testing.T) {
 
 // Both clients get the messages of a channel, in the same order.
 func TestRedisMessages(t *testing.T) {
-	server := redistest.Start(t)
-	own := server.Client()
-	redistest.Available(t, own)
-	peer := goredis.NewClient(&goredis.Options{Network: "unix", Addr: server.Options.Address,
-		Protocol: 3})
-	t.Cleanup(func() { _ = peer.Close() })
+	own, peer := redisClients(t)
 	channel := "a \r\n channel"
 	mine, err := own.Subscribe(t.Context(), channel)
 	assert.NilError(t, err)

@@ -33,10 +33,7 @@ func chromeCommand(browser string) []string {
 // A server that runs a browser, which opens a page that is served here.
 func TestClientOfServerChromeDevTools(t *testing.T) {
 	b := newNodeBench(t)
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("there is no chromium here")
-	}
+	browser := chromium(t)
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = io.WriteString(w,
@@ -93,18 +90,31 @@ func TestClientOfServerChromeDevTools(t *testing.T) {
 	checked()
 }
 
-// A connection keeps the browser open between commands.
-func TestConnectionToServerChromeDevTools(t *testing.T) {
-	b := newNodeBench(t)
-	browser, err := exec.LookPath("chromium")
+// chromium returns the path of the browser. Without it, the test is skipped.
+func chromium(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Skip("there is no chromium here")
 	}
-	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return path
+}
+
+// keptOpenPage returns a site with a page that has the title "Kept open".
+func keptOpenPage(t *testing.T) *httptest.Server {
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = io.WriteString(w, "<!DOCTYPE html><title>Kept open</title>")
 	}))
-	defer page.Close()
+	t.Cleanup(page.Close)
+	return page
+}
+
+// A connection keeps the browser open between commands.
+func TestConnectionToServerChromeDevTools(t *testing.T) {
+	b := newNodeBench(t)
+	browser := chromium(t)
+	page := keptOpenPage(t)
 	b.env = append(b.env, "XDG_RUNTIME_DIR="+b.path("run"), "TMPDIR="+b.dir,
 		"CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS=1")
 	stdwire := func(args ...string) string {

@@ -100,8 +100,8 @@ func (g *gateways) changeHeard(all []*sdkCaller) {
 	}
 }
 
-// hears waits until the program has written a line after a time, or that it is connected, for that
-// ends what it has missed between two connections. It returns how long after.
+// hears waits until the program has written a line after a time, and returns how long after.
+// "connected" counts as well: a client that connects again knows of what it has missed.
 func (s *sdkCaller) hears(line string, after time.Time) time.Duration {
 	s.g.t.Helper()
 	end := time.After(time.Minute)

@@ -6,11 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -61,15 +58,8 @@ func (s *servedBy) since(n int) (by []string, all int) {
 func TestReplicasWithServersOfSessions(t *testing.T) {
 	t.Parallel()
 	b := newNodeBench(t)
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("there is no chromium here")
-	}
-	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = io.WriteString(w, "<!DOCTYPE html><title>Kept open</title>")
-	}))
-	defer page.Close()
+	browser := chromium(t)
+	page := keptOpenPage(t)
 	chrome, counts := chromeCommand(browser), fixture(t)
 	g := newGateways(t, b, 3, map[string]configured{
 		"chrome": {Command: chrome[0], Args: chrome[1:], Env: map[string]string{"TMPDIR": b.dir,

@@ -36,10 +36,7 @@ type webPage struct {
 // openWeb runs stdwire web with arguments. It skips the test if there is no browser.
 func openWeb(t *testing.T, b *bench, args ...string) *webPage {
 	t.Helper()
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("there is no chromium here")
-	}
+	browser := chromium(t)
 	w := &webPage{bench: b, browser: browser}
 	w.process = exec.Command(binary(t), append([]string{"web"}, args...)...)
 	w.process.Dir, w.process.Env, w.process.Stderr = b.dir,
@@ -632,10 +629,7 @@ func TestWebSavedCalls(t *testing.T) {
 // In front of a server, the page shows the messages of the real client.
 func TestWebInFrontOfClient(t *testing.T) {
 	b := newNodeBench(t)
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("there is no chromium here")
-	}
+	browser := chromium(t)
 	path, err := everything()
 	assert.NilError(t, err)
 	address := make(webAddress, 1)

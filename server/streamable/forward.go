@@ -140,46 +140,6 @@ func (h *Handler) owns(owner string) bool {
 	return h.forwarder == nil || owner != "" && owner == h.replicas.Own().Name
 }
 
-// movedRefusal refuses what another server has to serve.
-func (x *httpRequest) movedRefusal() *refusal {
-	if x.forwarded != nil {
-		return misdirectedRefusal()
-	}
-	return movedRefusal()
-}
-
-func movedRefusal() *refusal {
-	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
-		"the server that has this session has changed; what was running has ended, and its outcome "+
-			"is unknown; the session goes on").withHeader("Retry-After", "1")
-}
-
-// misdirectedRefusal tells a server that what it has passed on has not been begun.
-func misdirectedRefusal() *refusal {
-	return newRefusal(http.StatusMisdirectedRequest, rpc.CodeInvalidRequest,
-		"this server does not own the session, or the request was not passed on to it")
-}
-
-// stillRunsRefusal is misdirectedRefusal for a request whose first copy runs here: the session has
-// not moved, and the request has to wait.
-func stillRunsRefusal() *refusal { return misdirectedRefusal().withHeader("Retry-After", "1") }
-
-var (
-	errMisdirected = errors.New("the server there does not own the session, or has ended")
-	errStillRuns   = errors.New("the connection to it broke, and the request still runs there")
-)
-
-// unreachableRefusal refuses a request that has waited for the owner of its session for too long.
-func unreachableRefusal(cause error) *refusal {
-	reason := "the server that has this session cannot be reached now"
-	if cause == errStillRuns {
-		reason = "the connection to the server that has this session broke, and the request still " +
-			"runs there"
-	}
-	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
-		"%s; the session goes on, try again in a moment", reason).withHeader("Retry-After", "1")
-}
-
 // An outgoing is a request that may have to be passed on.
 type outgoing struct {
 	body    []byte // nil: none
@@ -511,12 +471,6 @@ func (x *httpRequest) claimForwarded(session string, out *outgoing) *refusal {
 	}
 	out.attempt++
 	return nil
-}
-
-func unknownOutcome(what string) *refusal {
-	return newRefusal(http.StatusConflict, rpc.CodeInvalidRequest,
-		"%s may have been begun at a server that cannot be reached any more: its outcome is unknown",
-		what)
 }
 
 // An attemptKey is the key of the attempt in the context of a request, see forwarding.Frame.

@@ -153,3 +153,49 @@ func (x *httpRequest) writeAccepted() *refusal {
 	x.w.WriteHeader(http.StatusAccepted)
 	return nil
 }
+
+// movedRefusal refuses what another server has to serve.
+func (x *httpRequest) movedRefusal() *refusal {
+	if x.forwarded != nil {
+		return misdirectedRefusal()
+	}
+	return movedRefusal()
+}
+
+func movedRefusal() *refusal {
+	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
+		"the server that has this session has changed; what was running has ended, and its outcome "+
+			"is unknown; the session goes on").withHeader("Retry-After", "1")
+}
+
+// misdirectedRefusal tells a server that what it has passed on has not been begun.
+func misdirectedRefusal() *refusal {
+	return newRefusal(http.StatusMisdirectedRequest, rpc.CodeInvalidRequest,
+		"this server does not own the session, or the request was not passed on to it")
+}
+
+// stillRunsRefusal is misdirectedRefusal for a request whose first copy runs here: the session has
+// not moved, and the request has to wait.
+func stillRunsRefusal() *refusal { return misdirectedRefusal().withHeader("Retry-After", "1") }
+
+var (
+	errMisdirected = errors.New("the server there does not own the session, or has ended")
+	errStillRuns   = errors.New("the connection to it broke, and the request still runs there")
+)
+
+// unreachableRefusal refuses a request that has waited for the owner of its session for too long.
+func unreachableRefusal(cause error) *refusal {
+	reason := "the server that has this session cannot be reached now"
+	if cause == errStillRuns {
+		reason = "the connection to the server that has this session broke, and the request still " +
+			"runs there"
+	}
+	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
+		"%s; the session goes on, try again in a moment", reason).withHeader("Retry-After", "1")
+}
+
+func unknownOutcome(what string) *refusal {
+	return newRefusal(http.StatusConflict, rpc.CodeInvalidRequest,
+		"%s may have been begun at a server that cannot be reached any more: its outcome is unknown",
+		what)
+}

@@ -1,8 +1,8 @@
 // Command replicaclient is a legacy client built on another Go library, for the test of
 // internal/conformance that has replicas fail. It calls a gateway, whatever fails, until its
-// standard input ends. It writes the line "connected" when it has a session and has subscribed,
-// "changed" and "updated" when it hears of a change of the tools and of the resource, and at last
-// what it saw, as JSON.
+// standard input ends. It writes a line with "connected" when it has a session and has subscribed,
+// with "changed" when the list of tools changes, and with "updated" when the resource does. The
+// last line is what it saw, as JSON.
 //
 //	replicaclient LIBRARY URL NAME
 //

@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/internal/store"
+	"github.com/stdwire/stdwire/internal/store/storetest"
 )
 
 // A full store can be read, but not written. It does nothing after the end of a context, as one on
@@ -176,31 +177,11 @@ func TestOutrun(t *testing.T) {
 	assert.Equal(t, describe(now), "a/t=1")
 }
 
-// A counted store counts how often its logs are read, and may lose messages.
-type counted struct {
-	store.Store
-	reads atomic.Int32
-	quiet atomic.Bool
-}
-
-func (c *counted) After(ctx context.Context, key string, number int64) ([]store.Event, bool,
-	error) {
-	c.reads.Add(1)
-	return c.Store.After(ctx, key, number)
-}
-
-func (c *counted) Publish(ctx context.Context, channel string, message []byte) error {
-	if c.quiet.Load() {
-		return nil
-	}
-	return c.Store.Publish(ctx, channel, message)
-}
-
 // What is decided elsewhere is followed at once, or a little later if the message is lost. While
 // nothing is decided, the store is hardly asked, but the state is applied again and again.
 func TestWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &counted{Store: new(store.Memory)}
+		s := &storetest.Counted{Store: new(store.Memory)}
 		there := follow(t, s)
 		here := New(s, discard)
 		var state atomic.Pointer[State]
@@ -218,7 +199,7 @@ func TestWoken(t *testing.T) {
 		there.Switch("a", true, false)
 		synctest.Wait()
 		assert.Equal(t, describe(state.Load()), "a=disabled")
-		s.quiet.Store(true)
+		s.Quiet.Store(true)
 		there.Switch("a", false, false)
 		synctest.Wait()
 		assert.Equal(t, describe(state.Load()), "a=disabled")
@@ -229,16 +210,16 @@ func TestWoken(t *testing.T) {
 		assert.NilError(t, err)
 		_, err = s.Release(ctx, switchedKey, l.Fence, 0) // what was removed is put back soon
 		assert.NilError(t, err)
-		s.quiet.Store(false)
+		s.Quiet.Store(false)
 		assert.NilError(t, store.AppendAndWake(ctx, s, changesKey, []byte("x"), changes))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		now, err := New(s, discard).Read(ctx)
 		assert.NilError(t, err)
 		assert.Equal(t, describe(now), "a=as configured")
-		reads, before := s.reads.Load(), applied.Load()
+		reads, before := s.Reads.Load(), applied.Load()
 		time.Sleep(time.Hour)
-		reads = s.reads.Load() - reads
+		reads = s.Reads.Load() - reads
 		assert.Assert(t, reads < 2*3600/10*2, "two gateways read %d times in an hour", reads)
 		assert.Assert(t, applied.Load()-before > 3600)
 		cancel()

@@ -477,31 +477,11 @@ func TestStoreOfLoginsDown(t *testing.T) {
 	assert.Assert(t, !has(t, s, k))
 }
 
-// A counted store counts how often its logs are read, and may lose messages.
-type counted struct {
-	store.Store
-	reads atomic.Int32
-	quiet atomic.Bool
-}
-
-func (c *counted) After(ctx context.Context, key string, number int64) ([]store.Event, bool,
-	error) {
-	c.reads.Add(1)
-	return c.Store.After(ctx, key, number)
-}
-
-func (c *counted) Publish(ctx context.Context, channel string, message []byte) error {
-	if c.quiet.Load() {
-		return nil
-	}
-	return c.Store.Publish(ctx, channel, message)
-}
-
 // That a login was revoked elsewhere is noticed at once, or a little later if the message is lost,
 // and its end when it comes. While nothing happens, the store is hardly asked.
 func TestFollowIsWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &counted{Store: new(store.Memory)}
+		s := &storetest.Counted{Store: new(store.Memory)}
 		here, there := shares(t, s), shares(t, s)
 		events := make(chan string, 10)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -529,14 +509,14 @@ func TestFollowIsWoken(t *testing.T) {
 		next("begun ada", 0)
 		assert.NilError(t, (&account{s: there, key: ada}).drop("one"))
 		next("ended adatrue", 0)
-		s.quiet.Store(true)
+		s.Quiet.Store(true)
 		short := credentials("two")
 		short.RefreshToken, short.Expires = "", time.Now().Add(time.Hour)
 		put(bob, short)
 		next("begun bob", 15*time.Second)
-		reads := s.reads.Load()
+		reads := s.Reads.Load()
 		next("ended bobfalse", time.Hour+followInterval)
-		reads = s.reads.Load() - reads
+		reads = s.Reads.Load() - reads
 		assert.Assert(t, reads < 2*3600/10, "%d times in an hour", reads)
 		cancel()
 		<-ended

@@ -49,10 +49,15 @@ func opened(t *testing.T, slow *bool, arguments ...string) (*Store, *lockedbuffe
 	return s, log
 }
 
-// contains waits until a log has a text, the number of times if there is one.
-func contains(t *testing.T, log *lockedbuffer.Buffer, text string, times ...int) {
+// contains waits until a log has a text.
+func contains(t *testing.T, log *lockedbuffer.Buffer, text string) {
 	t.Helper()
-	n := append(times, 1)[0]
+	containsTimes(t, log, text, 1)
+}
+
+// containsTimes waits until a log has a text so many times.
+func containsTimes(t *testing.T, log *lockedbuffer.Buffer, text string, n int) {
+	t.Helper()
 	for end := time.Now().Add(time.Minute); strings.Count(log.String(), text) < n; {
 		if time.Now().After(end) {
 			t.Fatalf("no %q in %s", text, log)
@@ -94,7 +99,7 @@ func TestFollow(t *testing.T) {
 	about = s.About()
 	assert.Assert(t, !about.Reachable && about.Error != "" && about.Affected["rates"] != "", about)
 	server.Restart()
-	contains(t, log, "the store can be reached", 2)
+	containsTimes(t, log, "the store can be reached", 2)
 	assert.Equal(t, strings.Count(log.String(), "noeviction"), 1)
 	assert.Assert(t, !strings.Contains(log.String(), "hidden"))
 }

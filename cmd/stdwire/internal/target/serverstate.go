@@ -72,7 +72,8 @@ type serverState struct {
 	} `json:"withheld"`
 }
 
-// serverStates returns the states of the servers of a stdwire gateway, or nil if c is none.
+// serverStates returns the states of the servers of a stdwire gateway, or nil if c is not connected
+// to one.
 func serverStates(ctx context.Context, c *client.Client) []serverState {
 	if c.ServerInfo().Name != "stdwire" {
 		return nil
