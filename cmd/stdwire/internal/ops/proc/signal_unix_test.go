@@ -97,7 +97,7 @@ func TestProcSignal(t *testing.T) {
 func TestProcSignalReachesTheGroup(t *testing.T) {
 	t.Parallel()
 	s := newService(t, Options{})
-	id := s.sh(t, `sh -c 'trap "echo child; exit" USR1; echo ready; while :; do sleep 0.01; done' & trap "echo parent" USR1; wait; wait; echo over`)
+	id := s.sh(t, `trap "echo parent" USR1; sh -c 'trap "echo child; exit" USR1; echo ready; while :; do sleep 0.01; done' & wait; wait; echo over`)
 	s.expect(t, id, "ready\n")
 	run[SignalOutput](t, s, "proc.signal", args{"signal": "USR1"})
 	s.expect(t, id, "(?s)(child|parent).*(child|parent)")
