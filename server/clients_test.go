@@ -155,18 +155,18 @@ func TestLinkOfReadyClient(t *testing.T) {
 // A session belongs to a connection or, without connections, to a principal.
 func TestSession(t *testing.T) {
 	s := made(quiet)
-	a, b := s.Integration().NewConn(t.Context(), nil, "ada"),
-		s.Integration().NewConn(t.Context(), nil, "ada")
+	a, b := s.Integration().NewConn(t.Context(), server.ConnOptions{Principal: "ada"}),
+		s.Integration().NewConn(t.Context(), server.ConnOptions{Principal: "ada"})
 	defer a.Close()
 	defer b.Close()
 	seen := map[string]bool{}
-	for _, c := range []*server.Conn{a, b, s.Integration().Stateless("ada"),
-		s.Integration().Stateless(""), s.Integration().Stateless("bob")} {
+	for _, c := range []*server.Conn{a, b, s.Integration().Stateless("ada", mcp.Latest),
+		s.Integration().Stateless("", mcp.Latest), s.Integration().Stateless("bob", mcp.Latest)} {
 		assert.Assert(t, !seen[c.Session()] && c.Session() != "")
 		seen[c.Session()] = true
 		assert.Equal(t, c.Session(), c.Session())
 	}
-	assert.Equal(t, s.Integration().Stateless("ada").Session(),
-		s.Integration().Stateless("ada").Session())
+	assert.Equal(t, s.Integration().Stateless("ada", mcp.Latest).Session(),
+		s.Integration().Stateless("ada", mcp.Latest).Session())
 	assert.Assert(t, server.ConnFrom(context.Background()) == nil)
 }

@@ -26,7 +26,7 @@ func TestModernClientsMustGetDefinedCodes(t *testing.T) {
 				Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 					return nil, rpc.Errorf(code, "told")
 				}}))
-		c := s.Integration().Stateless("")
+		c := s.Integration().Stateless("", mcp.Latest)
 		response, _ := rpc.AppendResponse(t.Context(), nil,
 			func(ctx context.Context, req *rpc.Request) (any, error) {
 				return c.Handle(ctx, req, nil)

@@ -23,9 +23,8 @@ import (
 // [Integration.NewConn].
 type Conn struct {
 	server     *Server
-	replicated bool   // see Integration.NewReplicatedConn
-	shared     bool   // see Integration.NewSharedConn
-	principal  string // as authenticated by the transport
+	session    SessionScope // SessionCarried without a session, too
+	principal  string       // as authenticated by the transport
 	ctx        context.Context
 	cancel     context.CancelFunc
 	closing    chan struct{} // closed to end the connection
@@ -56,6 +55,80 @@ type Link interface {
 	// Call sends a request and blocks until the client responds or ctx ends. It is called only for
 	// legacy clients.
 	Call(ctx context.Context, method string, params, result any) error
+}
+
+// ConnOptions are what a transport knows of a client; see [Integration.NewConn].
+type ConnOptions struct {
+	// Link carries the messages that the server sends outside of requests. If it is nil, a legacy
+	// client gets no change notifications.
+	Link Link
+	// Principal is the identity that the transport has authenticated, or "".
+	Principal string
+	// Session says where the session of a legacy client is. Only sessions over HTTP can be
+	// elsewhere than at this server.
+	Session SessionScope
+}
+
+// A SessionScope says which servers have a session of a legacy client. What one of them has of it,
+// [Conn.SessionState] returns and [Conn.SetSessionState] sets at another one.
+type SessionScope int
+
+const (
+	// SessionHere is the scope of a session that ends with its connection.
+	SessionHere SessionScope = iota
+	// SessionShared is the scope of a session whose next request may reach another one of several
+	// servers, to which the transport passes on the state of the session, responses of the client,
+	// cancellations and messages. The tasks of 2025-11-25 are neither declared nor accepted, unless
+	// the servers share their tasks.
+	SessionShared
+	// SessionCarried is the scope of a session that the client carries to one of several servers,
+	// which share only [Options].StateKey. The server sends such a client no requests, because the
+	// response could reach another server. It neither declares nor accepts resource subscriptions,
+	// log levels and tasks.
+	SessionCarried
+)
+
+// NewConn returns a connection to a client. It ends with ctx or with [Conn.Close], which the
+// transport must call in either case.
+func (i Integration) NewConn(ctx context.Context, o ConnOptions) *Conn {
+	c := &Conn{
+		server:    i.s,
+		link:      i.s.wrapLink(o.Link),
+		session:   o.Session,
+		principal: o.Principal,
+		closing:   make(chan struct{}),
+	}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	i.s.addConn(c)
+	return c
+}
+
+// Stateless returns a connection for requests of clients that have no connection, as over HTTP: any
+// number of concurrent requests of one principal with this revision. The server keeps no state for
+// them. A [dispatch] session that such a request opens belongs to no connection and does not end
+// with one. The connection need not be closed. subscriptions/listen needs a connection of
+// [Integration.NewConn].
+//
+// A legacy client needs no handshake. The server sends it no requests and no notifications outside
+// of its request, and refuses what needs a session, as with [SessionCarried]. For an unknown
+// revision Stateless returns nil.
+func (i Integration) Stateless(principal string, revision mcp.Revision) *Conn {
+	if _, ok := mcp.FeaturesOf(revision); !ok {
+		return nil
+	}
+	c := &Conn{
+		server:    i.s,
+		principal: principal,
+		ctx:       context.Background(),
+		cancel:    func() {},
+		closing:   make(chan struct{}),
+	}
+	if e, ok := era.Replicated(revision); ok {
+		e.Stateless, c.session = true, SessionCarried
+		c.legacy.Store(e)
+		c.initialized.Store(true)
+	}
+	return c
 }
 
 // wrapLink wraps a link in Options.Outgoing.
@@ -208,7 +281,9 @@ func (c *Conn) sessionID() string {
 
 // hasNoTasks reports whether tasks of 2025-11-25 could not be found on the servers that share the
 // session.
-func (c *Conn) hasNoTasks() bool { return c.shared && c.server.tasks.Shared() == nil }
+func (c *Conn) hasNoTasks() bool {
+	return c.session == SessionShared && c.server.tasks.Shared() == nil
+}
 
 // hasSessionID reports whether that is the connection's sessionID.
 func (c *Conn) hasSessionID(id string) bool {

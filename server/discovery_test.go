@@ -239,7 +239,7 @@ func TestToolViewOfClients(t *testing.T) {
 	}
 	assert.Equal(t, len(s.Integration().ToolViews()), 64)
 	for _, principal := range []string{"ada", "bob", "ada"} {
-		c := s.Integration().Stateless(principal)
+		c := s.Integration().Stateless(principal, mcp.Latest)
 		_, err := c.Handle(t.Context(), &rpc.Request{ID: rpc.IntID(1), Method: "tools/list",
 			Params: json.RawMessage(`{"_meta":{"io.modelcontextprotocol/protocolVersion":"` +
 				newest + `","io.modelcontextprotocol/clientCapabilities":{}}}`)}, nil)

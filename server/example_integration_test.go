@@ -45,7 +45,7 @@ func ExampleIntegration() {
 	s := server.New(server.Info{Name: "files", Version: "1.0.0"}, dispatch.NewCatalog())
 	s.Integration().Declare(mcp.KindResource)
 	link := make(queueLink, 10)
-	conn := s.Integration().NewConn(ctx, link, "ada")
+	conn := s.Integration().NewConn(ctx, server.ConnOptions{Link: link, Principal: "ada"})
 	defer conn.Close()
 	receive(ctx, conn, link, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{
 		"protocolVersion":"2025-11-25","capabilities":{},

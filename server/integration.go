@@ -34,44 +34,6 @@ type Integration struct{ s *Server }
 // Integration returns the methods for transports and gateways.
 func (s *Server) Integration() Integration { return Integration{s} }
 
-// NewConn returns a connection to a client. link carries the messages that the server sends outside
-// of requests; if it is nil, a legacy client gets no change notifications. principal is the
-// identity that the transport has authenticated, or "". The connection ends with ctx or with
-// [Conn.Close], which the transport must call in either case.
-func (i Integration) NewConn(ctx context.Context, link Link, principal string) *Conn {
-	c := &Conn{
-		server:    i.s,
-		link:      i.s.wrapLink(link),
-		principal: principal,
-		closing:   make(chan struct{}),
-	}
-	c.ctx, c.cancel = context.WithCancel(ctx)
-	i.s.addConn(c)
-	return c
-}
-
-// NewReplicatedConn is NewConn for a legacy session over HTTP whose next request may reach another
-// one of several servers behind one address. These servers share only [Options].StateKey: the
-// client carries the session, see [Integration.SealSession]. The server sends such a client no
-// requests, because the response could reach another server. It neither declares nor accepts
-// resource subscriptions, log levels and tasks.
-func (i Integration) NewReplicatedConn(ctx context.Context, link Link, principal string) *Conn {
-	c := i.NewConn(ctx, link, principal)
-	c.replicated = true
-	return c
-}
-
-// NewSharedConn is NewConn for a legacy session over HTTP whose next request may reach another one
-// of several servers, which share what [Integration.SessionState] returns. The transport passes
-// responses of the client, cancellations and messages on between them. The tasks of 2025-11-25 are
-// neither declared nor accepted, unless the servers share their tasks: see
-// [Integration.ShareTasks].
-func (i Integration) NewSharedConn(ctx context.Context, link Link, principal string) *Conn {
-	c := i.NewConn(ctx, link, principal)
-	c.shared = true
-	return c
-}
-
 // ShareTasks gives the server a store of tasks that it shares with others, in place of that in
 // memory, and reports whether it did: not if the application has set [TaskOptions].Store, or if the
 // server shares its tasks already. It calls open, which returns the store.
@@ -146,37 +108,6 @@ func (i Integration) SetSessionState(ctx context.Context, c *Conn, state []byte)
 		i.s.clientEvents.Emit(c, ClientLevel)
 	}
 	return nil
-}
-
-// Stateless returns a connection for requests of modern clients that have no connection, as over
-// HTTP: any number of concurrent requests of one principal. The server keeps no state for them. A
-// [dispatch] session that such a request opens belongs to no connection and does not end with one.
-// The connection need not be closed. subscriptions/listen needs a connection of
-// [Integration.NewConn].
-func (i Integration) Stateless(principal string) *Conn {
-	return &Conn{
-		server:    i.s,
-		principal: principal,
-		ctx:       context.Background(),
-		cancel:    func() {},
-		closing:   make(chan struct{}),
-	}
-}
-
-// StatelessLegacy is like [Integration.Stateless] for one request of a legacy client of this
-// revision, which needs no handshake, over HTTP without sessions. The server sends such a client no
-// requests and no notifications outside of its request, and refuses what needs a session, as for
-// [Integration.NewReplicatedConn]. For an unknown revision it returns nil.
-func (i Integration) StatelessLegacy(principal string, revision mcp.Revision) *Conn {
-	e, ok := era.Replicated(revision)
-	if !ok {
-		return nil
-	}
-	c := i.Stateless(principal)
-	e.Stateless, c.replicated = true, true
-	c.legacy.Store(e)
-	c.initialized.Store(true)
-	return c
 }
 
 // SealSession returns the session ID of a replicated connection whose client has sent initialize.

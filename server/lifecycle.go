@@ -91,7 +91,8 @@ func initialize(r *request) (*Result, error) {
 	features, _ := mcp.FeaturesOf(revision)
 	// the params are valid only during the request
 	capabilities := jsonscan.Member(r.Params, "capabilities")
-	if r.conn.replicated {
+	carried := r.conn.session == SessionCarried
+	if carried {
 		capabilities = nil
 	}
 	kept, err := era.Kept(capabilities)
@@ -99,7 +100,7 @@ func initialize(r *request) (*Result, error) {
 		return nil, err
 	}
 	agreed := &era.Era{Revision: revision, StructuredContent: features.StructuredOutput,
-		Capabilities: kept, Replicated: r.conn.replicated, NoTasks: r.conn.hasNoTasks(),
+		Capabilities: kept, Replicated: carried, NoTasks: r.conn.hasNoTasks(),
 		Stateless: r.conn.isStateless(),
 		Client:    era.ReadClientInfo(jsonscan.Member(r.Params, "clientInfo"))}
 	if err := r.conn.agree(r.quotaOwner(), agreed); err != nil {

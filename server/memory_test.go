@@ -93,7 +93,8 @@ func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
 			account := (*quota.Pool)(s.Integration().Options().Memory).Open(owner)
 			defer account.Close()
 			ctx := quota.NewContext(t.Context(), account)
-			c := s.Integration().NewConn(context.Background(), nil, principal)
+			c := s.Integration().NewConn(context.Background(),
+				server.ConnOptions{Principal: principal})
 			t.Cleanup(c.Close)
 			handle := func(method, params string) error {
 				_, err := c.Handle(ctx,

@@ -349,9 +349,11 @@ func TestPrincipal(t *testing.T) {
 		link := &post{func(string, json.RawMessage) (string, error) {
 			return `{"action":"cancel"}`, nil
 		}, make(chan string, 100)}
-		alice, bob, nobody := s.Integration().NewConn(t.Context(), link, "alice"),
-			s.Integration().NewConn(t.Context(), link, "bob"),
-			s.Integration().NewConn(t.Context(), nil, "")
+		connect := func(link server.Link, principal string) *server.Conn {
+			return s.Integration().NewConn(t.Context(),
+				server.ConnOptions{Link: link, Principal: principal})
+		}
+		alice, bob, nobody := connect(link, "alice"), connect(link, "bob"), connect(nil, "")
 		defer alice.Close()
 		defer bob.Close()
 		defer nobody.Close()
@@ -394,7 +396,7 @@ func TestPrincipal(t *testing.T) {
 		handle(t, nobody, link, call, more).fails(-32602,
 			"requestState was not made for this request")
 		handle(t, alice, link, call, more).expectText("for alice")
-		again := s.Integration().NewConn(t.Context(), nil, "alice") // another connection of alice
+		again := connect(nil, "alice") // another connection of alice
 		defer again.Close()
 		handle(t, again, link, call, more).expectText("for alice")
 	})
@@ -408,7 +410,7 @@ func TestPrincipalOfAnOperation(t *testing.T) {
 			return dispatch.CallFrom(ctx).Principal + " " + dispatch.PrincipalFrom(ctx), nil
 		})
 	conn := quiet.New(server.Info{Name: "test", Version: "1"}, c).Integration().NewConn(t.Context(),
-		nil, "alice")
+		server.ConnOptions{Principal: "alice"})
 	defer conn.Close()
 	handle(t, conn, &post{},
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"who","_meta":{%s}}}`,

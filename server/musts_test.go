@@ -265,7 +265,7 @@ func TestServerMustCancelItsSubscriptionsOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := three(t, quiet).Integration().NewConn(t.Context(), nil, "")
+				c := three(t, quiet).Integration().NewConn(t.Context(), server.ConnOptions{})
 				defer c.Close()
 				g := &gate{make(chan struct{}), make(chan string, 100)}
 				close(g.open)

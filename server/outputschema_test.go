@@ -34,7 +34,7 @@ func TestOutputSchemaIsKeptTo(t *testing.T) {
 			},
 		}))
 	}
-	c := s.Integration().Stateless("")
+	c := s.Integration().Stateless("", mcp.Latest)
 	for name, want := range map[string]string{"good": `"structuredContent":{"n":1}`,
 		"wrong": `"code":-32603`, "none": `"code":-32603`, "failed": `"isError":true`} {
 		response, _ := rpc.AppendResponse(t.Context(), nil,

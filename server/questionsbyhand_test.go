@@ -58,7 +58,7 @@ func TestQuestionsByHandInTheLegacyEra(t *testing.T) {
 		2:  `xx {\"action\":\"accept\",\"n\":0} {\"action\":\"accept\",\"n\":1}`,
 		20: `"code":-32603`} {
 		link := &legacyLink{}
-		c := byHand(t, rounds).Integration().NewConn(t.Context(), link, "")
+		c := byHand(t, rounds).Integration().NewConn(t.Context(), server.ConnOptions{Link: link})
 		defer c.Close()
 		ask := func(method, params string) string {
 			response, _ := rpc.AppendResponse(t.Context(), nil,
@@ -110,7 +110,7 @@ func TestQuestionsByHandMustBeOnesThatTheClientAnswers(t *testing.T) {
 						mcp.InputRequests{
 							"q": {Method: method, Params: json.RawMessage(`{"message":"m"}`)}}, "")
 				}}))
-		c := s.Integration().Stateless("")
+		c := s.Integration().Stateless("", mcp.Latest)
 		response, _ := rpc.AppendResponse(t.Context(), nil,
 			func(ctx context.Context, req *rpc.Request) (any, error) {
 				return c.Handle(ctx, req, nil)

@@ -50,7 +50,7 @@ const abandonTimeout = 3 * time.Second
 // bytes. Closing stream must end a blocked Read.
 func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 	principal, _ := ctx.Value(contextkey.Principal{}).(string)
-	c := s.Integration().NewConn(context.WithoutCancel(ctx), nil, principal)
+	c := s.Integration().NewConn(context.WithoutCancel(ctx), ConnOptions{Principal: principal})
 	defer c.Close()
 	peer := rpc.Options{
 		Handler:      s.handler,

@@ -263,7 +263,7 @@ func TestNotificationBeforeTheAcknowledgmentIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
 		g := &gate{make(chan struct{}), make(chan string, 100)}
-		c := s.Integration().NewConn(t.Context(), nil, "")
+		c := s.Integration().NewConn(t.Context(), server.ConnOptions{})
 		defer c.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)

@@ -119,7 +119,7 @@ func TestM1SubscriptionsBlockNothing(t *testing.T) {
 func TestM2SubscriptionOfItsOwnConnectionHears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
-		c := s.Integration().NewConn(t.Context(), nil, "")
+		c := s.Integration().NewConn(t.Context(), server.ConnOptions{})
 		defer c.Close()
 		link := &post{nil, make(chan string, 10)}
 		answered := make(chan message)
@@ -182,7 +182,7 @@ func TestM8NotificationsAreKept(t *testing.T) {
 func TestBrokenLinkHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
-		broken := s.Integration().NewConn(t.Context(), breaks{}, "")
+		broken := s.Integration().NewConn(t.Context(), server.ConnOptions{Link: breaks{}})
 		defer broken.Close()
 		handle(t, broken, breaks{},
 			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`)

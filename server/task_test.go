@@ -74,7 +74,7 @@ func TestTasksBelongToPrincipals(t *testing.T) {
 		s := newTaskServer(t, quiet)
 		as := func(principal, method, params string) message {
 			t.Helper()
-			c := s.Integration().NewConn(t.Context(), nil, principal)
+			c := s.Integration().NewConn(t.Context(), server.ConnOptions{Principal: principal})
 			defer c.Close()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()

@@ -109,7 +109,7 @@ func (r *request) newTask(tool string, ttl time.Duration, later bool) (*request,
 	}
 	switch {
 	case r.era.Modern:
-	case r.conn.shared: // there may be other connections of the session
+	case r.conn.session == SessionShared: // there may be other connections of the session
 		call.Session = r.conn.sessionID()
 	case strings.HasPrefix(call.Owner, task.OwnerSession):
 		call.Conn = r.conn.ctx

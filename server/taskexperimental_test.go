@@ -341,7 +341,7 @@ func TestExperimentalTasksOfAPrincipal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTaskServer(t, quiet)
 		session := func(principal string) func(method, params string) message {
-			c := s.Integration().NewConn(t.Context(), nil, principal)
+			c := s.Integration().NewConn(t.Context(), server.ConnOptions{Principal: principal})
 			t.Cleanup(c.Close)
 			return func(method, params string) message {
 				t.Helper()
@@ -424,7 +424,8 @@ func TestExperimentalTaskResultKeepsItsMeta(t *testing.T) {
 // A client whose next request may reach another server has no tasks.
 func TestPortableConnectionsHaveNoTasks(t *testing.T) {
 	s := newTaskServer(t, quiet)
-	c := s.Integration().NewReplicatedConn(t.Context(), nil, "ann")
+	c := s.Integration().NewConn(t.Context(),
+		server.ConnOptions{Principal: "ann", Session: server.SessionCarried})
 	defer c.Close()
 	ask := func(method, params string) message {
 		t.Helper()

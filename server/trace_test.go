@@ -18,7 +18,7 @@ import (
 const traceMeta = `"baggage":"k=v","traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=b"`
 
 func TestQuestionsByHandInTheModernEra(t *testing.T) {
-	c := byHand(t, 2).Integration().Stateless("")
+	c := byHand(t, 2).Integration().Stateless("", mcp.Latest)
 	more := ""
 	for round := range 3 {
 		response, err := rpc.AppendResponse(t.Context(), nil,

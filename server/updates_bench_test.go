@@ -49,7 +49,7 @@ func BenchmarkResourceUpdated(b *testing.B) {
 			var c *server.Conn
 			for i := range bench.total {
 				if c == nil || !bench.single {
-					c = s.Integration().NewConn(b.Context(), nil, "")
+					c = s.Integration().NewConn(b.Context(), server.ConnOptions{})
 					defer c.Close()
 				}
 				uri := "x:0"

@@ -195,8 +195,6 @@ var apart = map[string]string{
 	"dispatch.Result.IsError":                     "as JSON",
 	"server.Conn.Handle":                          "server.Link",
 	"server.Integration.NewConn":                  "server.Link",
-	"server.Integration.NewReplicatedConn":        "server.Link",
-	"server.Integration.NewSharedConn":            "server.Link",
 	"server.Server.Serve":                         "rpc.Options.Framing",
 	"server.Options.Hooks":                        "rpc.Hooks",
 	"client/host/gateway.Options.Results":         "its methods are here",

@@ -296,7 +296,7 @@ func serverScenario(run *scenarioRun) {
 	s.Integration().OnSubscriptionChange(func() { run.enter("server.Integration.OnSubscriptionChange") })
 
 	l := link{run.enter, make(chan struct{}, 9)}
-	c := s.Integration().NewConn(run.ctx, l, "ada")
+	c := s.Integration().NewConn(run.ctx, server.ConnOptions{Link: l, Principal: "ada"})
 	say := func(line string) {
 		own(func() {
 			m, err := rpc.ParseMessage([]byte(line))
@@ -797,7 +797,7 @@ func gatewayScenario(run *scenarioRun) {
 		`"io.modelcontextprotocol/clientCapabilities":{}}}}`))
 	run.must(err)
 	own(func() {
-		_, _ = front.Integration().Stateless("ada").Handle(run.ctx, call.Request(), nil)
+		_, _ = front.Integration().Stateless("ada", mcp.Latest).Handle(run.ctx, call.Request(), nil)
 	})
 	if run.name == "client/host/gateway.Options.Logger" {
 		_ = g.Add(gateway.Upstream{Server: host.Server{ID: "dead",

@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/internal/turn"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable/internal/card"
 	"github.com/stdwire/stdwire/server/streamable/internal/eventstore"
@@ -76,8 +77,9 @@ type Handler struct {
 
 func newHandler(o Options, s *server.Server) *Handler {
 	h := &Handler{
-		o: o, server: s, hooks: s.Integration().Hooks(), anonymous: s.Integration().Stateless(""),
-		inflight: map[*modernResponse]struct{}{}, sessions: map[string]*session{},
+		o: o, server: s, hooks: s.Integration().Hooks(),
+		anonymous: s.Integration().Stateless("", mcp.Latest),
+		inflight:  map[*modernResponse]struct{}{}, sessions: map[string]*session{},
 		budget:       (*quota.Pool)(s.Integration().Options().Memory),
 		requestSlots: quota.NewPool(int64(o.MaxRequests)),
 		streamSlots:  quota.NewPool(int64(o.MaxStreams)),

@@ -42,7 +42,7 @@ func (x *httpRequest) observeBody(body []byte) {
 	if s := x.lookupSession(id); s != nil && s.principal == x.principal {
 		x.conn = s.conn
 	} else {
-		x.conn = x.server.Integration().Stateless(x.principal)
+		x.conn = x.server.Integration().Stateless(x.principal, mcp.Latest)
 	}
 	x.observeFrame(x.r.Context(), x.conn, rpc.Inbound, body)
 }

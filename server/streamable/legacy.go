@@ -303,7 +303,7 @@ func (x *httpRequest) postStateless(b *buffer.Buffer, m *rpc.Message,
 	}
 	defer t.release()
 	revision := cmp.Or(mcp.Revision(x.header(mcp.HeaderProtocolVersion)), mcp.Rev20250326)
-	conn := x.Handler.server.Integration().StatelessLegacy(x.principal, revision)
+	conn := x.Handler.server.Integration().Stateless(x.principal, revision)
 	if m.ID.IsZero() {
 		switch m.Method {
 		case mcp.NotificationInitialized, mcp.NotificationRootsListChanged,

@@ -51,7 +51,7 @@ func (x *httpRequest) postModern(b *buffer.Buffer, m *rpc.Message, h *messageMet
 	defer t.release()
 	conn := x.anonymous
 	if x.principal != "" {
-		conn = x.Handler.server.Integration().Stateless(x.principal)
+		conn = x.Handler.server.Integration().Stateless(x.principal, mcp.Latest)
 	}
 	if m.ID.IsZero() {
 		if h.version != nil && mcp.Revision(h.version) != mcp.Latest {
@@ -92,7 +92,8 @@ func (x *httpRequest) listen() *refusal {
 	}
 	defer t.release()
 	defer x.cancelAtExpiry()()
-	conn := x.Handler.server.Integration().NewConn(x.r.Context(), nil, x.principal)
+	conn := x.Handler.server.Integration().NewConn(x.r.Context(),
+		server.ConnOptions{Principal: x.principal})
 	defer conn.Close()
 	var in, out buffer.Buffer // not pooled memory, for so long
 	x.reply(conn, &in, &out, &l.message, &l.meta, acceptedTypes{stream: true})

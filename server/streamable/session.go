@@ -98,21 +98,21 @@ func (x *httpRequest) newSession(old bool) *session {
 	}
 	s.memory = h.budget.Open(s.owner)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
-	connect := h.server.Integration().NewConn
+	o := server.ConnOptions{Link: &sessionLink{s: s}, Principal: x.principal}
 	switch {
 	case s.isShared():
-		connect = h.server.Integration().NewSharedConn
+		o.Session = server.SessionShared
 		s.recordLock = make(chan struct{}, 1)
 		s.values = backgroundContext{h.background, context.WithoutCancel(x.r.Context())}
 		s.lastCall = mathrand.Int64N(1 << 52)
 	case h.o.Replicas && !old:
-		connect = h.server.Integration().NewReplicatedConn
+		o.Session = server.SessionCarried
 	}
 	if !old && (h.shared != nil || h.o.Replicas) {
 		// event ids must be unique among the servers of the session, as those of calls above
 		s.lastStream = mathrand.Int64N(1 << 52)
 	}
-	s.conn = connect(s.ctx, &sessionLink{s: s}, x.principal)
+	s.conn = h.server.Integration().NewConn(s.ctx, o)
 	return s
 }
 

@@ -292,7 +292,7 @@ func TestAuditPrincipal(t *testing.T) {
 		assert.NilError(t, err)
 		_, _ = rpc.AppendResponse(t.Context(), nil,
 			func(ctx context.Context, r *rpc.Request) (any, error) {
-				return w.downstream.Integration().Stateless("ada").Handle(ctx, r, nil)
+				return w.as("ada").Handle(ctx, r, nil)
 			}, m.Request())
 		got := d.take(t)
 		assert.Assert(t, strings.HasPrefix(got[0], `{"principal":"ada","server":"up",`), got[0])

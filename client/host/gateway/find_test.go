@@ -30,7 +30,7 @@ func (w *fixture) searches(o server.Options) {
 // find returns the names of the tools that a user finds, and what he is told beside them.
 func (w *fixture) find(user, query string) (names, notes string) {
 	w.t.Helper()
-	text, err := request(w.t, w.downstream.Integration().Stateless(user), "tools/call",
+	text, err := request(w.t, w.as(user), "tools/call",
 		fmt.Sprintf(`"name":"find_tool","arguments":{"query":%q}`, query))
 	assert.NilError(w.t, err)
 	var result struct {
@@ -113,7 +113,7 @@ func TestFindNamesWithheldTools(t *testing.T) {
 		assert.Equal(t, names, "")
 		assert.Assert(t, !strings.Contains(notes, "up__seal"), notes)
 		for user, want := range map[string]bool{"ada": true, "eve": false} {
-			_, err := call(t, w.downstream.Integration().Stateless(user), "up__seal", "")
+			_, err := call(t, w.as(user), "up__seal", "")
 			assert.ErrorContains(t, err, "Unknown tool: up__seal")
 			assert.Equal(t, strings.Contains(err.Error(), "withheld"), want, "%s: %v", user, err)
 		}

@@ -69,6 +69,11 @@ func withFixture(t *testing.T, era mcp.Era, test func(t *testing.T, w *fixture))
 	})
 }
 
+// as returns a connection for modern requests of a user over HTTP.
+func (w *fixture) as(user string) *server.Conn {
+	return w.downstream.Integration().Stateless(user, mcp.Latest)
+}
+
 func (w *fixture) server(id string, era mcp.Era) gateway.Upstream {
 	return gateway.Upstream{Server: host.Server{ID: id,
 		Options: client.Options{Era: era, Logger: quiet},

@@ -306,7 +306,7 @@ func TestReadResultErrors(t *testing.T) {
 	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.addText("log", strings.Repeat("0123456789\n", 1000))
 		w.limited(gateway.Options{}, map[string]int{"log": 2000})
-		ada := w.downstream.Integration().Stateless("ada")
+		ada := w.as("ada")
 		raw, err := request(t, ada, "tools/call", `"name":"up__log"`)
 		assert.NilError(t, err)
 		var response struct{ Result json.RawMessage }
@@ -326,7 +326,7 @@ func TestReadResultErrors(t *testing.T) {
 		unknown := read(ada, `{"id":"x"}`)
 		assert.Assert(t, cmp.Contains(unknown, "there is no result with this id"))
 		for _, other := range []string{"", "bob"} {
-			assert.Equal(t, read(w.downstream.Integration().Stateless(other), byID), unknown)
+			assert.Equal(t, read(w.as(other), byID), unknown)
 		}
 		for arguments, want := range map[string]string{
 			`{}`: `required property \"id\"`, `{"id":"x","offset":-1}`: "offset",
@@ -391,7 +391,7 @@ func TestReadResultWithSearch(t *testing.T) {
 		gateway.DeclareOffers(s)
 		w.gateway.Offer(s, "up")
 		time.Sleep(5 * time.Second)
-		raw, err := request(t, s.Integration().Stateless(""), "tools/list", "")
+		raw, err := request(t, s.Integration().Stateless("", mcp.Latest), "tools/list", "")
 		assert.NilError(t, err)
 		assert.Assert(t, cmp.Contains(raw, `"read_result"`))
 		assert.Assert(t, !strings.Contains(raw, `"up__verbatim"`))

@@ -117,7 +117,7 @@ func TestCachedResultsOfPrincipals(t *testing.T) {
 			reads := w.addCounting("read", readOnly, nil)
 			w.cached(gateway.Options{}, public)
 			for _, principal := range []string{"ada", "bob", "ada", "bob"} {
-				_, err := call(t, w.downstream.Integration().Stateless(principal), "up__read", "")
+				_, err := call(t, w.as(principal), "up__read", "")
 				assert.NilError(t, err)
 			}
 			assert.Equal(t, reads.Load(), map[bool]int64{false: 2, true: 1}[public])

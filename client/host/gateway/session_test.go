@@ -273,9 +273,9 @@ func TestPrincipalsAndSessions(t *testing.T) {
 			error) {
 			return call(t, c, "up__ask", arguments)
 		}
-		ada, session, bob := w.downstream.Integration().Stateless("ada"),
-			w.downstream.Integration().NewConn(t.Context(), nil, "ada"),
-			w.downstream.Integration().Stateless("bob")
+		ada, session, bob := w.as("ada"),
+			w.downstream.Integration().NewConn(t.Context(), server.ConnOptions{Principal: "ada"}),
+			w.as("bob")
 		defer session.Close()
 		asked, err := modern(ada, "")
 		assert.NilError(t, err)
@@ -289,7 +289,7 @@ func TestPrincipalsAndSessions(t *testing.T) {
 		_, err = modern(session, answer)
 		assert.ErrorContains(t, err, "The call that asked has ended",
 			"the principal alone does not do")
-		got, err := modern(w.downstream.Integration().Stateless("ada"), answer)
+		got, err := modern(w.as("ada"), answer)
 		assert.NilError(t, err)
 		assert.Assert(t, strings.Contains(got, `{\"a\":\"b\"}`), got)
 	})
@@ -317,7 +317,7 @@ func TestPerSessionWithoutSession(t *testing.T) {
 		w.second("shared")
 		const why = `server "up" has a process for each client, and the request has no session: `
 		for _, principal := range []string{"", "ada", "ada"} {
-			conn := w.downstream.Integration().Stateless(principal)
+			conn := w.as(principal)
 			_, err := call(t, conn, "up__verbatim", "")
 			assert.Check(t, cmp.ErrorContains(err, why))
 			_, err = request(t, conn, "resources/read", `"uri":"mem://a"`)
@@ -347,7 +347,8 @@ func TestPerSessionWithoutSession(t *testing.T) {
 			assert.Check(t, cmp.Equal(e.Err.Code, dispatch.StateError))
 			assert.Check(t, cmp.ErrorContains(e.Err, why))
 		}
-		session := w.downstream.Integration().NewConn(t.Context(), nil, "ada")
+		session := w.downstream.Integration().NewConn(t.Context(),
+			server.ConnOptions{Principal: "ada"})
 		defer session.Close()
 		_, err := call(t, session, "up__verbatim", "")
 		assert.Check(t, err)

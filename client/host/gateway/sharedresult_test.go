@@ -63,7 +63,7 @@ func TestSharedResult(t *testing.T) {
 		limits := map[string]int{"*": 3000}
 		as := func(principal, method, params string) string {
 			t.Helper()
-			got, err := request(t, w.downstream.Integration().Stateless(principal), method, params)
+			got, err := request(t, w.as(principal), method, params)
 			assert.NilError(t, err)
 			return got
 		}
@@ -96,7 +96,7 @@ func TestSharedResult(t *testing.T) {
 		w.limited(gateway.Options{Results: shared}, limits)
 		assert.Check(t, cmp.Contains(as("ada", "resources/read",
 			fmt.Sprintf(`"uri":"stdwire-result://%s?offset=3&limit=1"`, q.ID)), `line 3\n`))
-		_, err := request(t, w.downstream.Integration().Stateless("eve"), "resources/read",
+		_, err := request(t, w.as("eve"), "resources/read",
 			fmt.Sprintf(`"uri":"stdwire-result://%s"`, q.ID))
 		assert.ErrorContains(t, err, "Resource not found")
 

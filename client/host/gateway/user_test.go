@@ -69,12 +69,13 @@ func TestPerUser(t *testing.T) {
 		catalog := dispatch.NewCatalog()
 		made := w.perUser(gateway.Options{Catalog: catalog}, nil)
 		for _, user := range []string{"ada", "bob", "ada"} {
-			conn := w.downstream.Integration().Stateless(user)
+			conn := w.as(user)
 			_, err := call(t, conn, "up__verbatim", "")
 			assert.NilError(t, err)
 			_, err = request(t, conn, "resources/read", `"uri":"mem://a"`)
 			assert.NilError(t, err)
-			session := w.downstream.Integration().NewConn(t.Context(), nil, user)
+			session := w.downstream.Integration().NewConn(t.Context(),
+				server.ConnOptions{Principal: user})
 			_, err = call(t, session, "up__verbatim", "")
 			assert.NilError(t, err)
 			session.Close() // does not end what belongs to the user
@@ -85,7 +86,7 @@ func TestPerUser(t *testing.T) {
 		assert.Assert(t, e.Err == nil, "%v", e.Err)
 		assert.DeepEqual(t, made.starts, map[string]int{"ada": 1, "bob": 1})
 
-		nobody := w.downstream.Integration().Stateless("")
+		nobody := w.as("")
 		const why = `server "up" is called with the credentials of each user, and the caller of ` +
 			`this request is unknown: `
 		for method, params := range map[string]string{
@@ -122,7 +123,7 @@ func TestUpstreamUser(t *testing.T) {
 				return principal + " of up", token{text}, nil
 			}
 		})
-		ada := w.downstream.Integration().Stateless("ada")
+		ada := w.as("ada")
 		_, err := call(t, ada, "up__verbatim", "")
 		assert.NilError(t, err)
 		known := made.known["ada of up"]
@@ -133,9 +134,9 @@ func TestUpstreamUser(t *testing.T) {
 		assert.Equal(t, known(), token{"second"})
 		assert.Equal(t, made.startsOf("ada of up"), 1)
 		assert.Equal(t, made.startsOf(""), 0, "no connection is nobody's")
-		_, err = call(t, w.downstream.Integration().Stateless("bob"), "up__verbatim", "")
+		_, err = call(t, w.as("bob"), "up__verbatim", "")
 		assert.ErrorContains(t, err, `server "up" needs a token of bob`)
-		_, err = call(t, w.downstream.Integration().Stateless("boom"), "up__verbatim", "")
+		_, err = call(t, w.as("boom"), "up__verbatim", "")
 		assert.ErrorContains(t, err, "gateway: ", "an internal error")
 		assert.Equal(t, len(made.starts), 1)
 	})
@@ -148,7 +149,7 @@ func TestPerUserLimit(t *testing.T) {
 			s.MaxSessions, s.IdleStop = 2, time.Minute
 		})
 		for i, user := range []string{"a", "b", "c", "b", "a"} {
-			_, err := call(t, w.downstream.Integration().Stateless(user), "up__verbatim", "")
+			_, err := call(t, w.as(user), "up__verbatim", "")
 			assert.NilError(t, err, "%d", i)
 			time.Sleep(time.Second)
 		}
@@ -294,7 +295,7 @@ func TestListsOfUsers(t *testing.T) {
 				"bob": {tools: map[string]string{"same": "of bob"}, resources: []string{"t://bob"}},
 				"eve": {fails: errors.New("boom")}}, nil)
 			conn := func(user string) *server.Conn {
-				return w.downstream.Integration().Stateless(user)
+				return w.as(user)
 			}
 			tools := func(user string) (string, string) {
 				return listed(t, conn(user), "tools/list", "tools", "name")
@@ -411,7 +412,7 @@ func TestChangesOfUsersLists(t *testing.T) {
 		for i, end := range []func(){
 			func() { w.gateway.Manager().EndSession("bob") },
 			func() { assert.NilError(t, w.gateway.Manager().Disable("up")) }} {
-			listed(t, w.downstream.Integration().Stateless("bob"), "tools/list", "tools", "name")
+			listed(t, w.as("bob"), "tools/list", "tools", "name")
 			assert.Assert(t, isUsed())
 			ofBob = told["bob"].Load()
 			end()
@@ -430,7 +431,7 @@ func TestPinsOfUsers(t *testing.T) {
 			map[string]*tenant{"ada": {tools: map[string]string{"a": "first"}},
 				"bob": {tools: map[string]string{"a": "first", "b": "b"}}}, nil)
 		conn := func(user string) *server.Conn {
-			return w.downstream.Integration().Stateless(user)
+			return w.as(user)
 		}
 		names, _ := listed(t, conn("ada"), "tools/list", "tools", "name")
 		assert.Equal(t, names, "shared__verbatim up__a")

@@ -44,7 +44,7 @@ func TestLogin(t *testing.T) {
 				}
 			}
 		})
-		ada := w.downstream.Integration().Stateless("ada")
+		ada := w.as("ada")
 		list := func() string {
 			got, err := request(t, ada, "tools/list", "")
 			assert.NilError(t, err)

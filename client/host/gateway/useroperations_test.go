@@ -34,7 +34,7 @@ func TestOperationsShowNoOtherUser(t *testing.T) {
 			return fmt.Sprintf("%+v", op.Spec())
 		}
 		for _, user := range []string{"ada", "bob", "cyd"} {
-			listed(t, w.downstream.Integration().Stateless(user), "tools/list", "tools", "name")
+			listed(t, w.as(user), "tools/list", "tools", "name")
 			assert.Equal(t, strings.Contains(shown("up.same"), "secret"), user == "ada")
 		}
 		assert.Assert(t, cmp.Contains(shown("up.same"), `The tool "same" of the server "up".`))

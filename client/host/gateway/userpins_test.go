@@ -37,7 +37,7 @@ func TestReadsOfWithheldResourcesOfUsers(t *testing.T) {
 		}
 		template("first")
 		conn := func(user string) *server.Conn {
-			return w.downstream.Integration().Stateless(user)
+			return w.as(user)
 		}
 		read := func(user, uri string) (string, error) {
 			return request(t, conn(user), "resources/read", `"uri":"`+uri+`"`)
@@ -88,7 +88,7 @@ func TestReviewOfDefinitionsOfUsers(t *testing.T) {
 		servers := w.tenants(gateway.Options{PinFile: filepath.Join(t.TempDir(), "pins")}, shown, nil)
 		lists := func(user string) bool {
 			time.Sleep(settle)
-			names, _ := listed(t, w.downstream.Integration().Stateless(user), "tools/list", "tools",
+			names, _ := listed(t, w.as(user), "tools/list", "tools",
 				"name")
 			return strings.Contains(names, "up__echo")
 		}

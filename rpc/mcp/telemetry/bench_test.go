@@ -130,7 +130,7 @@ func BenchmarkHandle(b *testing.B) {
 						return json.RawMessage(
 							`{"content":[{"type":"text","text":"an answer"}]}`), nil
 					}}))
-				conn := s.Integration().Stateless("")
+				conn := s.Integration().Stateless("", mcp.Latest)
 				req := &rpc.Request{ID: rpc.IntID(1), Method: mcp.MethodCallTool, Params: params}
 				var spans []telemetry.Span
 				n := 0

@@ -21,9 +21,9 @@ type Era struct {
 	Revision          mcp.Revision
 	StructuredContent bool            // the revision has structuredContent
 	Capabilities      json.RawMessage // of the client, as it sent them
-	Replicated        bool            // see NewReplicatedConn of package server
-	Stateless         bool            // see StatelessLegacy
-	NoTasks           bool            // of 2025-11-25; see NewSharedConn
+	Replicated        bool            // see SessionCarried of package server
+	Stateless         bool            // see Stateless of package server
+	NoTasks           bool            // of 2025-11-25; see SessionShared
 	Client            ClientInfo
 }
 
