@@ -173,8 +173,16 @@ func countedBytes(size int) int64 {
 	return int64(size)
 }
 
-// retain reserves n more bytes for what the connection keeps of its messages, or fewer if n is
-// negative, until it is closed. The caller holds mu.
+// Retain reserves n more bytes of the client's [Options].Memory for what a gateway keeps of the
+// messages of its client, or fewer if n is negative, until the connection is closed. It fails if
+// the principal of the client has its share. It is for a legacy client that has sent initialize.
+func (c *Conn) Retain(n int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.retain(c.owner, n)
+}
+
+// retain is Retain for the owner of the memory. The caller holds mu.
 func (c *Conn) retain(owner string, n int64) error {
 	switch {
 	case n == 0:
@@ -198,6 +206,12 @@ var errReplicated = rpc.Errorf(rpc.CodeInvalidRequest,
 // [rpc.Handler]; a transport encodes them with [rpc.AppendResponse].
 func (c *Conn) Handle(ctx context.Context, req *rpc.Request, link Link) (any, error) {
 	return c.server.handler(&connContext{ctx, c, c.server.wrapLink(link)}, req)
+}
+
+// HookContext returns the context for [rpc.Hooks].Frame: ctx with the values of the connection that
+// handlers see, so that [ConnFrom] returns it.
+func (c *Conn) HookContext(ctx context.Context) context.Context {
+	return &connContext{ctx, c, nil}
 }
 
 // Revision returns the revision negotiated with a legacy client, or "" before initialize.

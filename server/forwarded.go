@@ -246,6 +246,10 @@ type Upstreams struct {
 	ResolveForApp func(ctx context.Context, app string, kind mcp.Kind, name string) (string, error)
 }
 
+// SetUpstreams sets the functions of a gateway, in place of those of an earlier call. Those that
+// are nil have no effect.
+func (i Integration) SetUpstreams(u Upstreams) { i.s.upstreams.Store(&u) }
+
 // A Withheld is an item of another server that is not offered before somebody has reviewed it.
 type Withheld struct {
 	Key    string // the name or URI under which it would be offered

@@ -2,21 +2,17 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"iter"
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
-	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
-	"github.com/stdwire/stdwire/server/internal/sealed"
 	"github.com/stdwire/stdwire/server/internal/subscriptions"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
@@ -48,133 +44,9 @@ func (i Integration) ShareTasks(open func(task.Replica) task.Shared) bool {
 	return true
 }
 
-// A sessionState is what initialize and later requests have made of a shared connection.
-type sessionState struct {
-	ID           string           `json:"id"` // see Conn.sessionID
-	Revision     mcp.Revision     `json:"revision"`
-	Capabilities json.RawMessage  `json:"capabilities,omitempty"`
-	Client       era.ClientInfo   `json:"client"`
-	Initialized  bool             `json:"initialized,omitempty"`
-	LogLevel     mcp.LoggingLevel `json:"logLevel,omitempty"`
-	URIs         []string         `json:"uris,omitempty"` // of resources/subscribe, sorted
-}
-
-// SessionState returns the state of a shared connection whose client has sent initialize: what the
-// client has said of itself, its log level and its subscriptions to resources. Equal states have
-// equal texts. It is for [Integration.SetSessionState].
-func (i Integration) SessionState(c *Conn) ([]byte, error) {
-	e := era.Legacy(c.legacy.Load())
-	c.mu.Lock()
-	uris := slices.Sorted(maps.Keys(c.told.URIs))
-	c.mu.Unlock()
-	return json.Marshal(sessionState{c.sessionID(), e.Revision, e.Capabilities, e.Client,
-		c.initialized.Load(), c.LogLevel(), uris})
-}
-
-// SetSessionState gives a shared connection a state that [Integration.SessionState] has returned on
-// another server, in place of an earlier one. ctx is that of the request which needs it. A client
-// that is initialized now, and was not in the earlier state, is told that all lists may have
-// changed. It fails if there is no room for the state, and for one that cannot be read.
-func (i Integration) SetSessionState(ctx context.Context, c *Conn, state []byte) error {
-	var want sessionState
-	if err := json.Unmarshal(state, &want); err != nil {
-		return err
-	}
-	features, ok := mcp.FeaturesOf(want.Revision)
-	if !ok || mcp.EraOf(want.Revision) != mcp.Legacy {
-		return sealed.ErrSession
-	}
-	again := c.legacy.Load() != nil
-	r := &request{Context: ctx, conn: c}
-	if err := c.agree(r.quotaOwner(), &era.Era{Revision: want.Revision,
-		StructuredContent: features.StructuredOutput, Capabilities: want.Capabilities,
-		Client: want.Client, NoTasks: c.hasNoTasks()}); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	c.randomID = want.ID
-	c.mu.Unlock()
-	if err := c.setSubscribed(r, want.URIs); err != nil {
-		return err
-	}
-	if want.Initialized && !c.initialized.Load() {
-		initialized(c, nil)
-		if again {
-			i.Announce(c, "", "") // of what has changed since then, it was not told here
-		}
-	}
-	if want.LogLevel != c.LogLevel() {
-		c.logLevel.Store(want.LogLevel)
-		i.s.clientEvents.Emit(c, ClientLevel)
-	}
-	return nil
-}
-
-// SealSession returns the session ID of a replicated connection whose client has sent initialize.
-// The ID is visible ASCII. It contains the negotiated revision, encrypted, and is valid for the
-// client's principal and for the given lifetime.
-func (i Integration) SealSession(c *Conn, lifetime time.Duration) (id string, err error) {
-	return c.server.sealer().Session(c.Revision(), lifetime, c.sessionBinding())
-}
-
-// RestoreSession makes a new replicated connection continue the session with this ID, which
-// [Integration.SealSession] has returned on this server or another. It fails if the ID is invalid,
-// has expired, or belongs to another principal.
-func (i Integration) RestoreSession(c *Conn, id string) error {
-	revision, err := c.server.sealer().OpenSession(id, c.sessionBinding())
-	if err != nil {
-		return err
-	}
-	e, ok := era.Replicated(revision)
-	if !ok {
-		return sealed.ErrSession
-	}
-	c.legacy.Store(e)
-	c.initialized.Store(true)
-	return nil
-}
-
-func (c *Conn) sessionBinding() []byte {
-	sum := sha256.Sum256([]byte("legacy session\n" + c.principal))
-	return sum[:]
-}
-
 // Options returns the options of the server, with the defaults of those that are zero. A transport
 // opens an account in the pool of Memory for each principal.
 func (i Integration) Options() Options { return i.s.o }
-
-// An Origin says what an item is, for those who decide who may see it.
-type Origin struct {
-	// Server is the ID of the other server that has the item, and Name its own name or URI of it;
-	// see [Item].
-	Server, Name string
-	// Definition is that in lists; nil: it is in no list. Of a URI that belongs to a template or
-	// skill, Server and Definition are those of the template or skill, and Name is "".
-	Definition json.RawMessage
-	Operation  *dispatch.Operation // of the catalog, if the item is its tool
-}
-
-// Origin returns what is known of the item that the client of the request in ctx uses by a key,
-// whether it may see it or not. ok is false if the server has none, not even one that is withheld
-// (see [Upstreams]).
-func (i Integration) Origin(ctx context.Context, kind mcp.Kind, key string) (o Origin, ok bool) {
-	for _, p := range i.s.providers[kind] {
-		if found := p.Find(ctx, kind, []byte(key)); found != nil {
-			o = Origin{Server: found.server, Name: found.own, Definition: found.Definition}
-			if found.of != nil {
-				o.Server, o.Definition = found.of.server, found.of.Definition
-			}
-			if found.tool != nil {
-				o.Operation = found.tool.operation
-			}
-			return o, true
-		}
-	}
-	if w := i.s.withheld(ctx, kind).byKey[key]; w != nil {
-		return w.Origin, true
-	}
-	return o, false
-}
 
 // ListsChanged notifies the clients of these principals, or all clients if there is none, that all
 // lists may have changed, because what they may see has.
@@ -211,24 +83,9 @@ func (s *Server) listChangedMethods() iter.Seq[string] {
 	}
 }
 
-// Retain reserves n more bytes of a connection's [Options].Memory for what a gateway keeps of the
-// messages of its client, or fewer if n is negative, until the connection is closed. It fails if
-// the principal of the client has its share. It is for a legacy client that has sent initialize.
-func (i Integration) Retain(c *Conn, n int64) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.retain(c.owner, n)
-}
-
 // Hooks returns the hooks that a transport must call for each message, because it has no [rpc.Peer]
 // that calls them. Hooks.Panic is never nil.
 func (i Integration) Hooks() rpc.Hooks { return i.s.hooks().Safe() }
-
-// HookContext returns the context for [rpc.Hooks].Frame: ctx with the values of a connection that
-// handlers see, so that [ConnFrom] returns the connection.
-func (i Integration) HookContext(ctx context.Context, c *Conn) context.Context {
-	return &connContext{ctx, c, nil}
-}
 
 // CheckToolHeaders compares the headers of an HTTP request that repeat arguments of a tool with
 // the arguments in the params of its tools/call (2026-07-28, basic/transports/streamable-http,
@@ -308,31 +165,6 @@ type toolHeaders struct {
 	mu     sync.RWMutex
 	byName map[string][]paramheader.Param
 }
-
-// Declare makes the server declare the capabilities for these kinds before the first item of each
-// is added, because a legacy client reads the capabilities only once, in the result of initialize.
-// Tools are always declared; prompts and templates imply completions. [mcp.KindApp] declares the
-// apps extension before [Server.AddApp]: afterwards the _meta of the server's definitions says
-// which tools have apps, and items with the extension [mcp.ExtensionApps] belong to apps.
-func (i Integration) Declare(kinds ...mcp.Kind) {
-	s := i.s
-	for _, kind := range kinds {
-		switch kind {
-		case mcp.KindApp:
-			s.apps.used.Store(true)
-			continue
-		case mcp.KindPrompt, mcp.KindResourceTemplate:
-			s.completions.Store(true)
-		}
-		if c := s.added[kind]; c != nil {
-			c.EverUsed.Store(true)
-		}
-	}
-}
-
-// SetUpstreams sets the functions of a gateway, in place of those of an earlier call. Those that
-// are nil have no effect.
-func (i Integration) SetUpstreams(u Upstreams) { i.s.upstreams.Store(&u) }
 
 // DeferListChanged defers list_changed notifications until release is called, so that related
 // changes are announced once. Lists show each change at once. If several callers defer at the same

@@ -111,6 +111,39 @@ func (r *request) lookUp(kind mcp.Kind, key []byte) (found *item, exists bool) {
 	return nil, exists
 }
 
+// An Origin says what an item is, for those who decide who may see it.
+type Origin struct {
+	// Server is the ID of the other server that has the item, and Name its own name or URI of it;
+	// see [Item].
+	Server, Name string
+	// Definition is that in lists; nil: it is in no list. Of a URI that belongs to a template or
+	// skill, Server and Definition are those of the template or skill, and Name is "".
+	Definition json.RawMessage
+	Operation  *dispatch.Operation // of the catalog, if the item is its tool
+}
+
+// Origin returns what is known of the item that the client of the request in ctx uses by a key,
+// whether it may see it or not. ok is false if the server has none, not even one that is withheld
+// (see [Upstreams]).
+func (i Integration) Origin(ctx context.Context, kind mcp.Kind, key string) (o Origin, ok bool) {
+	for _, p := range i.s.providers[kind] {
+		if found := p.Find(ctx, kind, []byte(key)); found != nil {
+			o = Origin{Server: found.server, Name: found.own, Definition: found.Definition}
+			if found.of != nil {
+				o.Server, o.Definition = found.of.server, found.of.Definition
+			}
+			if found.tool != nil {
+				o.Operation = found.tool.operation
+			}
+			return o, true
+		}
+	}
+	if w := i.s.withheld(ctx, kind).byKey[key]; w != nil {
+		return w.Origin, true
+	}
+	return o, false
+}
+
 // maySee reports whether an item exists for the client.
 func (r *request) maySee(i *item) bool {
 	return (i.of == nil || r.maySee(i.of)) && r.permits(i.Extension) &&

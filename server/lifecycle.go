@@ -2,13 +2,18 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
+	"github.com/stdwire/stdwire/server/internal/sealed"
 )
 
 // declaredKinds says which kinds of items a server has or has had. A declared capability stays
@@ -67,6 +72,27 @@ func (s *Server) appendCapabilities(dst []byte, e *era.Era) []byte {
 		panic("server: the capabilities cannot be encoded: " + err.Error())
 	}
 	return append(dst, text...)
+}
+
+// Declare makes the server declare the capabilities for these kinds before the first item of each
+// is added, because a legacy client reads the capabilities only once, in the result of initialize.
+// Tools are always declared; prompts and templates imply completions. [mcp.KindApp] declares the
+// apps extension before [Server.AddApp]: afterwards the _meta of the server's definitions says
+// which tools have apps, and items with the extension [mcp.ExtensionApps] belong to apps.
+func (i Integration) Declare(kinds ...mcp.Kind) {
+	s := i.s
+	for _, kind := range kinds {
+		switch kind {
+		case mcp.KindApp:
+			s.apps.used.Store(true)
+			continue
+		case mcp.KindPrompt, mcp.KindResourceTemplate:
+			s.completions.Store(true)
+		}
+		if c := s.added[kind]; c != nil {
+			c.EverUsed.Store(true)
+		}
+	}
 }
 
 // discover answers server/discover (2026-07-28, server/discover).
@@ -139,6 +165,104 @@ func initialized(c *Conn, _ *rpc.Request) {
 }
 
 func rootsChanged(c *Conn, _ *rpc.Request) { c.server.clientEvents.Emit(c, ClientRoots) }
+
+// A sessionState is what initialize and later requests have made of a session.
+type sessionState struct {
+	ID           string           `json:"id"` // see Conn.sessionID
+	Revision     mcp.Revision     `json:"revision"`
+	Capabilities json.RawMessage  `json:"capabilities,omitempty"`
+	Client       era.ClientInfo   `json:"client"`
+	Initialized  bool             `json:"initialized,omitempty"`
+	LogLevel     mcp.LoggingLevel `json:"logLevel,omitempty"`
+	URIs         []string         `json:"uris,omitempty"` // of resources/subscribe, sorted
+}
+
+// carriedLifetime is how long servers accept a session that its client carries.
+const carriedLifetime = 24 * time.Hour
+
+// SessionState returns the state of a legacy client that has sent initialize, for
+// [Conn.SetSessionState]: what the client has said of itself, its log level and its subscriptions
+// to resources. Equal states have equal texts.
+//
+// With [SessionCarried] the state is the session ID: the negotiated revision, encrypted, in visible
+// ASCII. It is valid for 24 hours, and for the client's principal.
+func (c *Conn) SessionState() ([]byte, error) {
+	e := era.Legacy(c.legacy.Load())
+	if c.session == SessionCarried {
+		id, err := c.server.sealer().Session(e.Revision, carriedLifetime, c.sessionBinding())
+		return []byte(id), err
+	}
+	c.mu.Lock()
+	uris := slices.Sorted(maps.Keys(c.told.URIs))
+	c.mu.Unlock()
+	return json.Marshal(sessionState{c.sessionID(), e.Revision, e.Capabilities, e.Client,
+		c.initialized.Load(), c.LogLevel(), uris})
+}
+
+// SetSessionState gives a connection a state that [Conn.SessionState] has returned on this server
+// or another one, of a connection with the same [SessionScope], in place of an earlier state. ctx
+// is that of the request which needs it. A client that is initialized now, and was not in the
+// earlier state, is told that all lists may have changed. It fails if there is no room for the
+// state, for one that cannot be read and, with [SessionCarried], for one that has expired or
+// belongs to another principal.
+func (c *Conn) SetSessionState(ctx context.Context, state []byte) error {
+	if c.session == SessionCarried {
+		return c.setCarried(string(state))
+	}
+	var want sessionState
+	if err := json.Unmarshal(state, &want); err != nil {
+		return err
+	}
+	features, ok := mcp.FeaturesOf(want.Revision)
+	if !ok || mcp.EraOf(want.Revision) != mcp.Legacy {
+		return sealed.ErrSession
+	}
+	again := c.legacy.Load() != nil
+	r := &request{Context: ctx, conn: c}
+	if err := c.agree(r.quotaOwner(), &era.Era{Revision: want.Revision,
+		StructuredContent: features.StructuredOutput, Capabilities: want.Capabilities,
+		Client: want.Client, NoTasks: c.hasNoTasks()}); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.randomID = want.ID
+	c.mu.Unlock()
+	if err := c.setSubscribed(r, want.URIs); err != nil {
+		return err
+	}
+	if want.Initialized && !c.initialized.Load() {
+		initialized(c, nil)
+		if again {
+			// of what has changed since then, it was not told here
+			Integration{c.server}.Announce(c, "", "")
+		}
+	}
+	if want.LogLevel != c.LogLevel() {
+		c.logLevel.Store(want.LogLevel)
+		c.server.clientEvents.Emit(c, ClientLevel)
+	}
+	return nil
+}
+
+// setCarried is SetSessionState for a session that the client carries.
+func (c *Conn) setCarried(id string) error {
+	revision, err := c.server.sealer().OpenSession(id, c.sessionBinding())
+	if err != nil {
+		return err
+	}
+	e, ok := era.Replicated(revision)
+	if !ok {
+		return sealed.ErrSession
+	}
+	c.legacy.Store(e)
+	c.initialized.Store(true)
+	return nil
+}
+
+func (c *Conn) sessionBinding() []byte {
+	sum := sha256.Sum256([]byte("legacy session\n" + c.principal))
+	return sum[:]
+}
 
 func ping(*request) (*Result, error) { return NewResult([]byte(`{}`)), nil }
 

@@ -86,7 +86,7 @@ func newHandler(o Options, s *server.Server) *Handler {
 		sessionSlots: quota.NewPool(int64(o.MaxSessions)), idleHeaps: map[string]*idleHeap{},
 		eventStore: eventstore.New[*event](o.MaxStored),
 	}
-	h.line, _ = s.Integration().HookContext(context.Background(), h.anonymous).Value(
+	h.line, _ = h.anonymous.HookContext(context.Background()).Value(
 		turn.Key{}).(*turn.Line)
 	if o.Card != nil {
 		var err error

@@ -19,7 +19,7 @@ func (h *Handler) observeFrame(ctx context.Context, conn *server.Conn, d rpc.Dir
 		return
 	}
 	if conn != nil {
-		ctx = h.server.Integration().HookContext(ctx, conn)
+		ctx = conn.HookContext(ctx)
 	}
 	h.hooks.Frame(ctx, d, message)
 }

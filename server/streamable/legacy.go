@@ -86,7 +86,9 @@ func (x *httpRequest) initialize(m *rpc.Message, accepts acceptedTypes) *refusal
 	}
 	response, err := x.answer(x.r.Context(), nil, handle, m.Request())
 	if err == nil && x.o.Replicas {
-		s.id, err = x.server.Integration().SealSession(s.conn, replicaSessionLifetime)
+		var state []byte
+		state, err = s.conn.SessionState()
+		s.id = string(state)
 	}
 	switch {
 	case err != nil:

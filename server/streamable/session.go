@@ -116,8 +116,6 @@ func (x *httpRequest) newSession(old bool) *session {
 	return s
 }
 
-const replicaSessionLifetime = 24 * time.Hour // of sessions that any replica accepts
-
 // restoreSession opens a session that another replica opened, or this one before a restart, from
 // its id. It reports whether the caller should look the session up again.
 func (x *httpRequest) restoreSession(id string) bool {
@@ -127,7 +125,7 @@ func (x *httpRequest) restoreSession(id string) bool {
 	}
 	s := x.newSession(false)
 	s.id = id
-	if x.server.Integration().RestoreSession(s.conn, id) != nil {
+	if s.conn.SetSessionState(x.r.Context(), []byte(id)) != nil {
 		s.close(errEnded)
 		return false
 	}

@@ -25,10 +25,9 @@ func (s *session) setRecord(r shared.Record) {
 // take makes the session a copy of a record. What the server finds out about the caller for it is
 // that of ctx.
 func (s *session) take(ctx context.Context, r shared.Record) error {
-	i := s.h.server.Integration()
-	if have, err := i.SessionState(s.conn); err != nil || !bytes.Equal(have, r.State) {
+	if have, err := s.conn.SessionState(); err != nil || !bytes.Equal(have, r.State) {
 		ctx = quota.NewContext(context.WithoutCancel(ctx), s.memory)
-		if err := i.SetSessionState(ctx, s.conn, r.State); err != nil {
+		if err := s.conn.SetSessionState(ctx, r.State); err != nil {
 			return err
 		}
 	}
@@ -114,7 +113,7 @@ func (s *session) change(ctx context.Context, method string,
 		if err != nil {
 			return nil, err
 		}
-		state, err := s.h.server.Integration().SessionState(s.conn)
+		state, err := s.conn.SessionState()
 		if err != nil {
 			return nil, err
 		}

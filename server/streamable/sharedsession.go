@@ -217,7 +217,7 @@ func (x *httpRequest) addShared(s *session) *refusal {
 
 // shareSession puts a new session into the store.
 func (x *httpRequest) shareSession(s *session) error {
-	state, err := x.server.Integration().SessionState(s.conn)
+	state, err := s.conn.SessionState()
 	if err != nil {
 		return err
 	}

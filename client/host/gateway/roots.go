@@ -149,7 +149,7 @@ func (lc *legacyClient) keepRoots(roots []mcp.Root) (kept []mcp.Root, held int64
 		return roots, 0, nil
 	}
 	held = int64(len(text) + overhead*len(roots))
-	if err := lc.server.Integration().Retain(lc.conn, held); err != nil {
+	if err := lc.conn.Retain(held); err != nil {
 		return nil, 0, err
 	}
 	return kept, held, mcp.Unmarshal(text, &kept)
@@ -158,7 +158,7 @@ func (lc *legacyClient) keepRoots(roots []mcp.Root) (kept []mcp.Root, held int64
 // release gives back the memory of a client's roots. The caller holds clients.mu.
 func (lc *legacyClient) release(r *rootsRequest) {
 	if r != nil && r.held > 0 {
-		_ = lc.server.Integration().Retain(lc.conn, -r.held) // fails only after the connection
+		_ = lc.conn.Retain(-r.held) // fails only after the connection
 		r.held = 0
 	}
 }
