@@ -244,10 +244,14 @@ type Upstreams struct {
 	// tools/call with an unknown name. It returns the name or URI to use; an error answers the
 	// request.
 	ResolveForApp func(ctx context.Context, app string, kind mcp.Kind, name string) (string, error)
+
+	// SubscriptionsChanged is called whenever the result of [Integration.SubscribedResources] may
+	// have changed. The request or connection that caused the change waits for it.
+	SubscriptionsChanged func()
 }
 
 // SetUpstreams sets the functions of a gateway, in place of those of an earlier call. Those that
-// are nil have no effect.
+// are nil have no effect. Requests in progress may still call the earlier ones.
 func (i Integration) SetUpstreams(u Upstreams) { i.s.upstreams.Store(&u) }
 
 // A Withheld is an item of another server that is not offered before somebody has reviewed it.

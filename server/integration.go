@@ -190,23 +190,6 @@ func (i Integration) OnClientEvent(fn func(c *Conn, e ClientEvent)) (stop func()
 	return i.s.clientEvents.Observe(fn)
 }
 
-// OnSubscriptionChange calls fn whenever the result of [Integration.SubscribedResources] may have
-// changed. The request or connection that caused the change waits for fn. After stop has returned,
-// fn is not called again, but a call in progress may still run.
-func (i Integration) OnSubscriptionChange(fn func()) (stop func()) {
-	s := i.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	own := &fn
-	s.subscriptionObservers = append(slices.Clip(s.subscriptionObservers), own)
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.subscriptionObservers = slices.DeleteFunc(slices.Clone(s.subscriptionObservers),
-			func(other *func()) bool { return other == own })
-	}
-}
-
 // OnChange calls fn after the server has told its clients of a change of a list or resource of its
 // own: with the method of the notification and the URI of the resource, or "". What has changed it
 // waits for fn. After stop has returned, fn is not called again, but a call in progress may still

@@ -155,15 +155,14 @@ type Server struct {
 	providers     map[mcp.Kind][]provider   // read only
 	upstreams     atomic.Pointer[Upstreams] // never nil
 
-	mu                    sync.Mutex
-	conns                 map[*Conn]struct{}
-	watchers              subscriptions.Watchers[*Conn]
-	subscriptionObservers []*func()                   // see Integration.OnSubscriptionChange
-	changeObservers       []*func(method, uri string) // see Integration.OnChange
-	stopCatalogWatch      func()                      // set while there are connections
-	clientEvents          clientevents.Events[*Conn, ClientEvent]
-	deferrals             int // calls of DeferListChanged that are not released
-	deferred              map[subscriptions.Change]struct{}
+	mu               sync.Mutex
+	conns            map[*Conn]struct{}
+	watchers         subscriptions.Watchers[*Conn]
+	changeObservers  []*func(method, uri string) // see Integration.OnChange
+	stopCatalogWatch func()                      // set while there are connections
+	clientEvents     clientevents.Events[*Conn, ClientEvent]
+	deferrals        int // calls of DeferListChanged that are not released
+	deferred         map[subscriptions.Change]struct{}
 }
 
 // New returns a server with default options that offers the operations of the catalog, including

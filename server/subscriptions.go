@@ -309,12 +309,10 @@ func unsubscribe(r *request) (*Result, error) {
 	return NewResult([]byte(`{}`)), nil
 }
 
-// subscriptionsChanged calls the functions of OnSubscriptionChange. The caller holds no lock.
+// subscriptionsChanged calls the function SubscriptionsChanged of [Upstreams]. The caller holds no
+// lock.
 func (s *Server) subscriptionsChanged() {
-	s.mu.Lock()
-	watchers := s.subscriptionObservers
-	s.mu.Unlock()
-	for _, fn := range watchers {
-		s.runCallback("OnSubscriptionChange", *fn)
+	if changed := s.upstreams.Load().SubscriptionsChanged; changed != nil {
+		s.runCallback("SubscriptionsChanged", changed)
 	}
 }

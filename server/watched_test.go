@@ -25,7 +25,8 @@ func TestWatched(t *testing.T) {
 			}
 		})
 		changes := make(chan struct{}, 100)
-		stop := s.Integration().OnSubscriptionChange(func() { changes <- struct{}{} })
+		s.Integration().SetUpstreams(server.Upstreams{
+			SubscriptionsChanged: func() { changes <- struct{}{} }})
 		until := func(want string) {
 			t.Helper()
 			for strings.Join(s.Integration().SubscribedResources(), " ") != want {
@@ -55,7 +56,7 @@ func TestWatched(t *testing.T) {
 		}
 		k.stream.Close()
 		until("")
-		stop()
+		s.Integration().SetUpstreams(server.Upstreams{})
 		for len(changes) > 0 {
 			<-changes
 		}

@@ -279,6 +279,7 @@ func serverScenario(run *scenarioRun) {
 			run.enter("server.Upstreams.ResolveForApp")
 			return name, nil
 		},
+		SubscriptionsChanged: func() { run.enter("server.Upstreams.SubscriptionsChanged") },
 	})
 	ready, gone := make(chan struct{}, 99), make(chan struct{}, 99)
 	s.Integration().OnClientEvent(func(*server.Conn, server.ClientEvent) {
@@ -293,7 +294,6 @@ func serverScenario(run *scenarioRun) {
 		}
 	})
 	s.Integration().OnChange(func(string, string) { run.enter("server.Integration.OnChange") })
-	s.Integration().OnSubscriptionChange(func() { run.enter("server.Integration.OnSubscriptionChange") })
 
 	l := link{run.enter, make(chan struct{}, 9)}
 	c := s.Integration().NewConn(run.ctx, server.ConnOptions{Link: l, Principal: "ada"})

@@ -18,14 +18,12 @@ type downstream struct {
 	server           *server.Server
 	all              bool     // it offers every upstream server
 	ids              []string // the upstream servers that it offers, unless all is set
-	stopWatch        func()   // ends OnSubscriptionChange
 	stopClientEvents func()   // ends OnClientEvent; a downstream that replaces d takes it over
 }
 
 // attach makes the gateway handle the server's subscriptions, reads of unlisted URIs, calls of
 // unknown names, and the names and URIs that apps use.
 func (d *downstream) attach(g *Gateway) {
-	d.stopWatch = d.server.Integration().OnSubscriptionChange(g.notifySubscriptions)
 	d.server.Integration().SetUpstreams(server.Upstreams{
 		Read: func(ctx context.Context, uri string) (json.RawMessage, error) {
 			return g.readUnlisted(ctx, d, uri)
@@ -46,13 +44,11 @@ func (d *downstream) attach(g *Gateway) {
 			name string) (string, error) {
 			return g.resolveForApp(ctx, d, app, kind, name)
 		},
+		SubscriptionsChanged: g.notifySubscriptions,
 	})
 }
 
-func (d *downstream) detach() {
-	d.stopWatch()
-	d.server.Integration().SetUpstreams(server.Upstreams{})
-}
+func (d *downstream) detach() { d.server.Integration().SetUpstreams(server.Upstreams{}) }
 
 // instructions returns the instructions of the servers that d offers, in the order of their names'
 // precedence; those of a single server unchanged, if its descriptions are. A server of whose items
