@@ -249,17 +249,15 @@ func (c *Conn) Close() {
 	c.goroutines.Wait()
 }
 
-// hooks returns the application's hooks. Panics are logged before they are passed to Hooks.Panic.
-func (s *Server) hooks() rpc.Hooks {
-	h := s.o.Hooks
-	onPanic := h.Panic
-	h.Panic = func(method string, value any, stack []byte) {
+// logPanics returns a hook that logs a panic before it calls the application's, which may be nil.
+func (s *Server) logPanics(
+	hook func(method string, value any, stack []byte)) func(string, any, []byte) {
+	return func(method string, value any, stack []byte) {
 		s.log.Error("a handler panicked", "method", method, "panic", value, "stack", string(stack))
-		if onPanic != nil {
-			onPanic(method, value, stack)
+		if hook != nil {
+			hook(method, value, stack)
 		}
 	}
-	return h
 }
 
 // Session returns a name of the client that no other connection ever has. Use it as a key for data

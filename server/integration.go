@@ -10,11 +10,9 @@ import (
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/paramheader"
-	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/subscriptions"
-	"github.com/stdwire/stdwire/server/internal/task"
 )
 
 // An Integration has the methods of a [Server] for transports and gateways; applications do not
@@ -30,22 +28,10 @@ type Integration struct{ s *Server }
 // Integration returns the methods for transports and gateways.
 func (s *Server) Integration() Integration { return Integration{s} }
 
-// ShareTasks gives the server a store of tasks that it shares with others, in place of that in
-// memory, and reports whether it did: not if the application has set [TaskOptions].Store, or if the
-// server shares its tasks already. It calls open, which returns the store.
-func (i Integration) ShareTasks(open func(task.Replica) task.Shared) bool {
-	s := i.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.o.Tasks.Store != nil || s.tasks.Shared() != nil {
-		return false
-	}
-	s.tasks.Share(open(s.taskReplica()))
-	return true
-}
-
 // Options returns the options of the server, with the defaults of those that are zero. A transport
-// opens an account in the pool of Memory for each principal.
+// opens an account in the pool of Memory for each principal. It calls the hooks that
+// [rpc.Hooks.Safe] returns for each message, unless an [rpc.Peer] does; Hooks.Panic is not nil and
+// logs the panic, too.
 func (i Integration) Options() Options { return i.s.o }
 
 // ListsChanged notifies the clients of these principals, or all clients if there is none, that all
@@ -82,10 +68,6 @@ func (s *Server) listChangedMethods() iter.Seq[string] {
 		}
 	}
 }
-
-// Hooks returns the hooks that a transport must call for each message, because it has no [rpc.Peer]
-// that calls them. Hooks.Panic is never nil.
-func (i Integration) Hooks() rpc.Hooks { return i.s.hooks().Safe() }
 
 // CheckToolHeaders compares the headers of an HTTP request that repeat arguments of a tool with
 // the arguments in the params of its tools/call (2026-07-28, basic/transports/streamable-http,

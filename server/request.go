@@ -355,6 +355,11 @@ func (o *connContext) Value(key any) any {
 		return o.conn.publicSession()
 	case turn.Key{}:
 		return &o.conn.server.line
+	case task.Key{}:
+		if s := o.conn.server; s.o.Tasks.Store == nil {
+			return s.taskReplica()
+		}
+		return nil
 	}
 	return o.Context.Value(key)
 }

@@ -59,7 +59,7 @@ func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 		Cancellation: mcp.Cancellation(),
 		Ordered:      func(method string) bool { return method == mcp.MethodInitialize },
 		Drain:        drainTimeout,
-		Hooks:        s.hooks(),
+		Hooks:        s.o.Hooks,
 		Context:      &connContext{c.ctx, c, nil}, // of all requests; each has its peer
 	}.New(stream)
 	select {

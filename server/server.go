@@ -210,6 +210,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		watchers: make(subscriptions.Watchers[*Conn]),
 		deferred: make(map[subscriptions.Change]struct{}),
 	}
+	s.o.Hooks.Panic = s.logPanics(o.Hooks.Panic)
 	if s.extensions, err = newExtensions(o.Extensions); err != nil {
 		panic("server: the Extensions: " + err.Error())
 	}

@@ -171,7 +171,7 @@ func (r *request) runAsTask(found *item) {
 		return r.use(found, r.params.Get(paramArguments))
 	}, r.Request)
 	if p, ok := errors.AsType[*rpc.PanicError](err); ok {
-		r.conn.server.hooks().Safe().Panic(p.Method, p.Value, p.Stack)
+		r.conn.server.o.Hooks.Safe().Panic(p.Method, p.Value, p.Stack)
 	}
 	if m, err := rpc.ParseMessage(text); err != nil {
 		_ = r.logError(err) // the client gets an internal error

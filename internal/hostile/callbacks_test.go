@@ -227,7 +227,6 @@ var apart = map[string]string{
 	"client/auth.Registration.Key":                "called where JWTBearer.Assertion is",
 	"server.Integration.CheckToolHeaders":         "called on the goroutine of the transport",
 	"server.Integration.ToolViewsChanged":         "called on the goroutine of who calls it",
-	"server.Integration.ShareTasks":               "of internal types: only server/streamable can call it",
 	"client/auth.Authorizer.Wrap":                 "called on the goroutine of who makes the request",
 }
 

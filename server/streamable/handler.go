@@ -77,7 +77,7 @@ type Handler struct {
 
 func newHandler(o Options, s *server.Server) *Handler {
 	h := &Handler{
-		o: o, server: s, hooks: s.Integration().Hooks(),
+		o: o, server: s, hooks: s.Integration().Options().Hooks.Safe(),
 		anonymous: s.Integration().Stateless("", mcp.Latest),
 		inflight:  map[*modernResponse]struct{}{}, sessions: map[string]*session{},
 		budget:       (*quota.Pool)(s.Integration().Options().Memory),

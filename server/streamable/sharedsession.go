@@ -41,10 +41,7 @@ func (h *Handler) share(of *Store) {
 	h.changes = shared.NewChanges(h.shared, func(c shared.Change) {
 		i.Announce(nil, c.Method, c.URI)
 	})
-	i.ShareTasks(func(r task.Replica) task.Shared {
-		h.tasks = shared.NewTasks(h.replicas, r)
-		return h.tasks
-	})
+	h.shareTasks()
 	stop := i.OnChange(func(method, uri string) {
 		h.changes.Note(shared.Change{Method: method, URI: uri})
 	})
@@ -60,6 +57,18 @@ func (h *Handler) share(of *Store) {
 		h.running.Go(func() { h.tasks.Run(ctx) })
 	}
 	h.running.Go(func() { h.replicas.Run(ctx) })
+}
+
+// shareTasks puts the server's tasks into the store, unless the application has a store of its own
+// or another handler of the server has done so.
+func (h *Handler) shareTasks() {
+	r, ok := h.anonymous.HookContext(context.Background()).Value(task.Key{}).(task.Replica)
+	if !ok {
+		return
+	}
+	if tasks := shared.NewTasks(h.replicas, r); r.Share(tasks) {
+		h.tasks = tasks
+	}
 }
 
 // loseOwned ends what this server owns, whose lease may be over.

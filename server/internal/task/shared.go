@@ -45,6 +45,10 @@ type Replica struct {
 	Watched func() []string
 }
 
+// Key is the key of the [Replica] in the context of a connection, for package streamable. There is
+// none if the application has a store of tasks.
+type Key struct{}
+
 var (
 	// ErrUnavailable is matched by the error of a Shared that cannot be used now.
 	ErrUnavailable = errors.New("server: what the servers share cannot be used now")
@@ -64,11 +68,16 @@ var Lost = rpc.Errorf(rpc.CodeInternalError, "The server that ran the task has e
 // errShutDown is why a task has failed whose server was shut down.
 var errShutDown = rpc.Errorf(rpc.CodeBusy, "The server was shut down before the task was done")
 
-// Share makes the tasks those of a store that servers share, from now on.
-func (all *Tasks) Share(s Shared) {
+// Share makes the tasks those of a store that servers share, from now on, and reports whether it
+// did: not if they are shared already.
+func (all *Tasks) Share(s Shared) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
+	if all.shared != nil {
+		return false
+	}
 	all.shared = s
+	return true
 }
 
 // Shared returns the store that servers share, or nil.
