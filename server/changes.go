@@ -2,11 +2,15 @@ package server
 
 import (
 	"context"
+	"iter"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
 	"github.com/stdwire/stdwire/server/internal/subscriptions"
 )
@@ -173,8 +177,12 @@ func (s *Server) changeParams(ctx context.Context, n subscriptions.Change,
 	return append(append(append(params, `"_meta":`...), meta...), "}}"...), true
 }
 
-// deferListChanged implements [Integration.DeferListChanged].
-func (s *Server) deferListChanged() (release func()) {
+// DeferListChanged defers list_changed notifications until release is called, so that related
+// changes are announced once. Lists show each change at once. If several callers defer at the same
+// time, the last release sends the notifications. DeferListChanged does not block, and release may
+// be called more than once.
+func (i Integration) DeferListChanged() (release func()) {
+	s := i.s
 	s.mu.Lock()
 	s.deferrals++
 	s.mu.Unlock()
@@ -192,6 +200,116 @@ func (s *Server) deferListChanged() (release func()) {
 		s.mu.Unlock()
 		s.observeChanges(observers, changes...)
 	})
+}
+
+// ListsChanged notifies clients that the lists of these kinds, or all lists if there is none, may
+// have changed, because what they may see has, or how they see it (see [Options].ToolView).
+// concerned reports whether it has for a client, by its principal and the name in its clientInfo;
+// nil: it has for all. It may be called more than once for each.
+func (i Integration) ListsChanged(concerned func(principal, client string) bool,
+	kinds ...mcp.Kind) {
+	if concerned == nil {
+		defer i.DeferListChanged()()
+		for method := range i.s.listChangedMethods(kinds) {
+			i.s.listChanged(method)
+		}
+		return
+	}
+	i.s.mu.Lock()
+	conns := slices.Collect(maps.Keys(i.s.conns))
+	i.s.mu.Unlock()
+	for _, c := range conns {
+		c.mu.Lock()
+		names := c.told.Names()
+		if c.initialized.Load() {
+			names = append(names, era.Legacy(c.legacy.Load()).Client.Name)
+		}
+		c.mu.Unlock()
+		i.s.runCallback("ListsChanged", func() {
+			if !slices.ContainsFunc(names,
+				func(name string) bool { return concerned(c.principal, name) }) {
+				return
+			}
+			i.s.mu.Lock()
+			defer i.s.mu.Unlock()
+			if _, open := i.s.conns[c]; !open {
+				return
+			}
+			for method := range i.s.listChangedMethods(kinds) {
+				c.notifyChange(subscriptions.Change{Method: method})
+			}
+		})
+	}
+}
+
+// listChangedMethods yields the notifications of changes of the lists of these kinds that the
+// server has, or of all.
+func (s *Server) listChangedMethods(kinds []mcp.Kind) iter.Seq[string] {
+	return func(yield func(method string) bool) {
+		for kind := range s.added {
+			method := kind.Info().ListChanged
+			if method != "" && (len(kinds) == 0 || slices.Contains(kinds, kind)) &&
+				(s.added[kind].EverUsed.Load() || kind == mcp.KindTool) && !yield(method) {
+				return
+			}
+		}
+	}
+}
+
+// OnChange calls fn after the server has told its clients of a change of a list or resource of its
+// own: with the method of the notification and the URI of the resource, or "". What has changed it
+// waits for fn. After stop has returned, fn is not called again, but a call in progress may still
+// run.
+func (i Integration) OnChange(fn func(method, uri string)) (stop func()) {
+	s := i.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := &fn
+	s.changeObservers = append(slices.Clip(s.changeObservers), own)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changeObservers = slices.DeleteFunc(slices.Clone(s.changeObservers),
+			func(other *func(method, uri string)) bool { return other == own })
+	}
+}
+
+// Announce tells clients of a change that [Integration.OnChange] has reported of another server
+// which offers the same: all clients, or only that of c. The method "" says that all lists and
+// resources may have changed. It does not block.
+func (i Integration) Announce(c *Conn, method, uri string) {
+	s := i.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changes := []subscriptions.Change{{Method: method, Subject: uri}}
+	if method == "" {
+		changes = changes[:0]
+		for list := range s.listChangedMethods(nil) {
+			changes = append(changes, subscriptions.Change{Method: list})
+		}
+		updated := func(uri string) {
+			changes = append(changes, subscriptions.Change{
+				Method: mcp.NotificationResourceUpdated, Subject: uri})
+		}
+		if c == nil {
+			for uri := range s.watchers {
+				updated(uri)
+			}
+		} else {
+			c.mu.Lock()
+			for uri := range c.told.URIs {
+				updated(uri)
+			}
+			c.mu.Unlock()
+		}
+	}
+	for _, n := range changes {
+		if c == nil {
+			s.notifyConns(n)
+		} else if _, open := s.conns[c]; open {
+			c.notifyChange(n)
+		}
+	}
 }
 
 // NotifyAll sends a notification of any method to each legacy client whose handshake is done.

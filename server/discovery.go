@@ -16,10 +16,8 @@ import (
 	"github.com/stdwire/stdwire/internal/toolsearch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/discovery"
-	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/items"
 	"github.com/stdwire/stdwire/server/internal/params"
-	"github.com/stdwire/stdwire/server/internal/subscriptions"
 )
 
 // A ToolView says how tools/list shows the tools to a client; see [Options].ToolView.
@@ -341,33 +339,6 @@ func (i Integration) ToolViews() []ToolViewUse {
 	i.s.views.mu.Lock()
 	defer i.s.views.mu.Unlock()
 	return slices.Clone(i.s.views.uses)
-}
-
-// ToolViewsChanged notifies clients that the list of tools has changed, because [Options].ToolView
-// now returns something else for their name. concerned reports that of a name, and may be called
-// more than once for it.
-func (i Integration) ToolViewsChanged(concerned func(client string) bool) {
-	i.s.mu.Lock()
-	conns := slices.Collect(maps.Keys(i.s.conns))
-	i.s.mu.Unlock()
-	for _, c := range conns {
-		c.mu.Lock()
-		names := c.told.Names()
-		if c.initialized.Load() {
-			names = append(names, era.Legacy(c.legacy.Load()).Client.Name)
-		}
-		c.mu.Unlock()
-		i.s.runCallback("ToolViewsChanged", func() {
-			if !slices.ContainsFunc(names, concerned) {
-				return
-			}
-			i.s.mu.Lock()
-			defer i.s.mu.Unlock()
-			if _, open := i.s.conns[c]; open {
-				c.notifyChange(subscriptions.Change{Method: mcp.NotificationToolListChanged})
-			}
-		})
-	}
 }
 
 // indexWait is how long a search waits for the index of a list that has changed before it uses the

@@ -351,11 +351,12 @@ func TestToolViewsChanged(t *testing.T) {
 		name             string
 		concerned, other *lineClient
 	}{{"c", legacy, modern}, {"m", modern, legacy}, {"c", legacy, modern}} {
-		s.Integration().ToolViewsChanged(func(client string) bool { return client == tt.name })
+		s.Integration().ListsChanged(
+			func(_, client string) bool { return client == tt.name }, mcp.KindTool)
 		tt.concerned.next().expectMethod(changed, "")
 		assert.Equal(t, tt.other.request("tools/list", `{}`).Method, "")
 	}
-	s.Integration().ToolViewsChanged(func(string) bool { panic("of the application") })
+	s.Integration().ListsChanged(func(string, string) bool { panic("of the application") })
 }
 
 // While Search does not apply yet, the server's own tools have these names.

@@ -1,10 +1,19 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
 // Related list changes are announced once, when the last caller releases them. Changes of a single
@@ -37,4 +46,55 @@ func TestDeferListChanged(t *testing.T) {
 		time.Sleep(time.Second)
 		k.expectNothing()
 	})
+}
+
+// Only the clients that are concerned are told, of the lists of these kinds that the server has.
+func TestListsChanged(t *testing.T) {
+	all := []string{"resources", "tools"}
+	for name, tt := range map[string]struct {
+		concerned func(principal, client string) bool
+		kinds     []mcp.Kind
+		ada, bob  []string
+	}{
+		"everybody":           {nil, nil, all, all},
+		"everybody, one kind": {nil, []mcp.Kind{mcp.KindResource}, all[:1], all[:1]},
+		"no such list":        {nil, []mcp.Kind{mcp.KindPrompt, mcp.KindSkill, mcp.KindApp}, nil, nil},
+		"a principal":         {func(of, _ string) bool { return of == "ada" }, nil, all, nil},
+		"a program": {func(_, client string) bool { return client == "of bob" },
+			[]mcp.Kind{mcp.KindTool, mcp.KindResourceTemplate}, nil, all},
+		"nobody": {func(string, string) bool { return false }, nil, nil, nil},
+		"a panic for one of them": {func(of, _ string) bool {
+			if of == "ada" {
+				panic("of the application")
+			}
+			return true
+		}, nil, nil, all},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := three(t, quiet)
+				links := map[string]queueLink{}
+				for _, who := range []string{"ada", "bob"} {
+					links[who] = make(queueLink, 10)
+					c := s.Integration().NewConn(context.Background(),
+						server.ConnOptions{Link: links[who], Principal: who})
+					defer c.Close()
+					handle(t, c, nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{
+						"protocolVersion":"2025-11-25","capabilities":{},
+						"clientInfo":{"name":"of %s","version":"1"}}}`, who)
+					handle(t, c, nil, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+				}
+				s.Integration().ListsChanged(tt.concerned, tt.kinds...)
+				synctest.Wait()
+				for who, want := range map[string][]string{"ada": tt.ada, "bob": tt.bob} {
+					told := map[string]bool{}
+					for len(links[who]) > 0 {
+						list := strings.TrimSuffix(<-links[who], "/list_changed")
+						told[strings.TrimPrefix(list, "notifications/")] = true
+					}
+					assert.DeepEqual(t, slices.Sorted(maps.Keys(told)), want)
+				}
+			})
+		})
+	}
 }

@@ -3,16 +3,12 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"iter"
-	"maps"
-	"slices"
 	"sync"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
-	"github.com/stdwire/stdwire/server/internal/subscriptions"
 )
 
 // An Integration has the methods of a [Server] for transports and gateways; applications do not
@@ -33,41 +29,6 @@ func (s *Server) Integration() Integration { return Integration{s} }
 // [rpc.Hooks.Safe] returns for each message, unless an [rpc.Peer] does; Hooks.Panic is not nil and
 // logs the panic, too.
 func (i Integration) Options() Options { return i.s.o }
-
-// ListsChanged notifies the clients of these principals, or all clients if there is none, that all
-// lists may have changed, because what they may see has.
-func (i Integration) ListsChanged(principals ...string) {
-	if len(principals) == 0 {
-		defer i.s.deferListChanged()()
-		for method := range i.s.listChangedMethods() {
-			i.s.listChanged(method)
-		}
-		return
-	}
-	i.s.mu.Lock()
-	defer i.s.mu.Unlock()
-	for c := range i.s.conns {
-		if !slices.Contains(principals, c.principal) {
-			continue
-		}
-		for method := range i.s.listChangedMethods() {
-			c.notifyChange(subscriptions.Change{Method: method})
-		}
-	}
-}
-
-// listChangedMethods yields the notifications of changes of the lists that the server has.
-func (s *Server) listChangedMethods() iter.Seq[string] {
-	return func(yield func(method string) bool) {
-		for kind := range s.added {
-			method := kind.Info().ListChanged
-			if method != "" && (s.added[kind].EverUsed.Load() || kind == mcp.KindTool) &&
-				!yield(method) {
-				return
-			}
-		}
-	}
-}
 
 // CheckToolHeaders compares the headers of an HTTP request that repeat arguments of a tool with
 // the arguments in the params of its tools/call (2026-07-28, basic/transports/streamable-http,
@@ -146,92 +107,4 @@ type toolHeaders struct {
 	list   *tools
 	mu     sync.RWMutex
 	byName map[string][]paramheader.Param
-}
-
-// DeferListChanged defers list_changed notifications until release is called, so that related
-// changes are announced once. Lists show each change at once. If several callers defer at the same
-// time, the last release sends the notifications. DeferListChanged does not block, and release may
-// be called more than once.
-func (i Integration) DeferListChanged() (release func()) { return i.s.deferListChanged() }
-
-// A ClientEvent is a change of a legacy client's state.
-type ClientEvent int
-
-const (
-	ClientReady ClientEvent = iota // the client has sent initialized; the first event, once
-	ClientRoots                    // the client has sent notifications/roots/list_changed
-	ClientLevel                    // the client has sent logging/setLevel; see [Conn.LogLevel]
-	ClientGone                     // the client's connection has ended; the last event
-)
-
-// OnClientEvent calls fn with each event of each legacy client, in order and one at a time. It
-// first calls fn with ClientReady for each client that is ready. fn runs on a separate goroutine.
-// While fn blocks, no function of OnClientEvent gets further events. After stop has returned, fn is
-// not called again, but a call in progress may still run.
-func (i Integration) OnClientEvent(fn func(c *Conn, e ClientEvent)) (stop func()) {
-	return i.s.clientEvents.Observe(fn)
-}
-
-// OnChange calls fn after the server has told its clients of a change of a list or resource of its
-// own: with the method of the notification and the URI of the resource, or "". What has changed it
-// waits for fn. After stop has returned, fn is not called again, but a call in progress may still
-// run.
-func (i Integration) OnChange(fn func(method, uri string)) (stop func()) {
-	s := i.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	own := &fn
-	s.changeObservers = append(slices.Clip(s.changeObservers), own)
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.changeObservers = slices.DeleteFunc(slices.Clone(s.changeObservers),
-			func(other *func(method, uri string)) bool { return other == own })
-	}
-}
-
-// Announce tells clients of a change that [Integration.OnChange] has reported of another server
-// which offers the same: all clients, or only that of c. The method "" says that all lists and
-// resources may have changed. It does not block.
-func (i Integration) Announce(c *Conn, method, uri string) {
-	s := i.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	changes := []subscriptions.Change{{Method: method, Subject: uri}}
-	if method == "" {
-		changes = changes[:0]
-		for list := range s.listChangedMethods() {
-			changes = append(changes, subscriptions.Change{Method: list})
-		}
-		updated := func(uri string) {
-			changes = append(changes, subscriptions.Change{
-				Method: mcp.NotificationResourceUpdated, Subject: uri})
-		}
-		if c == nil {
-			for uri := range s.watchers {
-				updated(uri)
-			}
-		} else {
-			c.mu.Lock()
-			for uri := range c.told.URIs {
-				updated(uri)
-			}
-			c.mu.Unlock()
-		}
-	}
-	for _, n := range changes {
-		if c == nil {
-			s.notifyConns(n)
-		} else if _, open := s.conns[c]; open {
-			c.notifyChange(n)
-		}
-	}
-}
-
-// SubscribedResources returns the URIs of the resources that clients have subscribed to, sorted and
-// without duplicates.
-func (i Integration) SubscribedResources() []string {
-	i.s.mu.Lock()
-	defer i.s.mu.Unlock()
-	return slices.Sorted(maps.Keys(i.s.watchers))
 }

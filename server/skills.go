@@ -309,7 +309,7 @@ func (s *Server) readSkills(source *skillindex.Source) error {
 		added, served[entry.URI] = append(added, i), true
 		return false
 	})
-	defer s.deferListChanged()()
+	defer s.Integration().DeferListChanged()()
 	source.Tree.Store(tree)
 	for _, old := range before.Skills {
 		if !served[old.URI] {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -307,6 +308,14 @@ func unsubscribe(r *request) (*Result, error) {
 	defer r.conn.lockWithServer()()
 	r.conn.unwatch(r, uri)
 	return NewResult([]byte(`{}`)), nil
+}
+
+// SubscribedResources returns the URIs of the resources that clients have subscribed to, sorted and
+// without duplicates.
+func (i Integration) SubscribedResources() []string {
+	i.s.mu.Lock()
+	defer i.s.mu.Unlock()
+	return slices.Sorted(maps.Keys(i.s.watchers))
 }
 
 // subscriptionsChanged calls the function SubscriptionsChanged of [Upstreams]. The caller holds no

@@ -226,7 +226,7 @@ var apart = map[string]string{
 	"client/auth.IdentityAssertion.Token":         "called where JWTBearer.Assertion is",
 	"client/auth.Registration.Key":                "called where JWTBearer.Assertion is",
 	"server.Integration.CheckToolHeaders":         "called on the goroutine of the transport",
-	"server.Integration.ToolViewsChanged":         "called on the goroutine of who calls it",
+	"server.Integration.ListsChanged":             "called on the goroutine of who calls it",
 	"client/auth.Authorizer.Wrap":                 "called on the goroutine of who makes the request",
 }
 

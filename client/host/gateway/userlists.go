@@ -189,7 +189,7 @@ func (t *userTable) clear() {
 // announce tells the clients of a principal that lists have changed.
 func (t *userTable) announce(principal string) {
 	for _, d := range t.g.allDownstreams() {
-		d.server.Integration().ListsChanged(principal)
+		d.server.Integration().ListsChanged(func(of, _ string) bool { return of == principal })
 	}
 }
 

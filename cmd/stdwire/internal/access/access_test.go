@@ -313,7 +313,7 @@ func TestChangesOfRules(t *testing.T) {
 		for <-updated != "x:secret/1" { // subscribing at the server "up" may update them all
 		}
 		s.set(closed)
-		s.server.Integration().ListsChanged()
+		s.server.Integration().ListsChanged(nil)
 		<-changed
 		assert.Equal(t, toolNames(t, c), "up__read")
 		// Some may still come that were sent before.

@@ -88,7 +88,7 @@ func (st *Reloader) applyPolicy(p *policy.Policy, at config.Position, by Accepta
 	if !changed {
 		return "", warning, waiting
 	}
-	st.g.Server.Integration().ListsChanged()
+	st.g.Server.Integration().ListsChanged(nil)
 	if st.g.Endpoints != nil {
 		st.g.Endpoints.ListsChanged()
 	}

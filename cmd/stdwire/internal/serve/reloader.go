@@ -30,6 +30,7 @@ import (
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/internal/policy"
 	"github.com/stdwire/stdwire/internal/terminal"
+	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -373,7 +374,8 @@ func (st *Reloader) applyDiscover(c *config.Config) {
 		servers = st.g.Endpoints.Servers()
 	}
 	for _, s := range servers {
-		s.Integration().ToolViewsChanged(concerned)
+		s.Integration().ListsChanged(func(_, client string) bool { return concerned(client) },
+			mcp.KindTool)
 	}
 }
 

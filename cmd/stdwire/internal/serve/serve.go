@@ -293,7 +293,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 			return errors.Join(err, own.Close())
 		}
 		rules.Set(p, true)
-		defer f.policy.watch(ctx, rules, func() { s.Integration().ListsChanged() }, std, log)()
+		defer f.policy.watch(ctx, rules, func() { s.Integration().ListsChanged(nil) }, std, log)()
 	}
 	if f.http.Address != "" {
 		delete(transports, "stdio")

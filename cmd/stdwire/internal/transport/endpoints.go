@@ -176,7 +176,7 @@ func (e *Endpoints) ListsChanged() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, p := range e.profiles {
-		p.server.Integration().ListsChanged()
+		p.server.Integration().ListsChanged(nil)
 	}
 }
 
