@@ -66,6 +66,18 @@ func (i Integration) CheckToolHeaders(ctx context.Context, tool string, params j
 	return nil
 }
 
+// ToolName returns the name of the tool that a tools/call with this name and these params calls, if
+// another tool calls it (see [ToolView]), for a transport that permits calls by the names of tools.
+func (i Integration) ToolName(name string, params json.RawMessage) string {
+	if i.s.views.meta == nil {
+		return name
+	}
+	if _, own, ok := innerCall([]byte(name), params); ok {
+		return string(own)
+	}
+	return name
+}
+
 // headerParams returns the parameters of a tool that headers repeat. It returns nil if the tool has
 // none or does not exist, or if its annotations are invalid. The slice is shared. Those of a tool
 // that only the caller of the request in ctx has are not cached.
