@@ -73,16 +73,6 @@ func (r *request) unwrap() error {
 	return r.params.Read(inner.Params)
 }
 
-// innerCall returns the params and the name of the tool that a tools/call calls by another one. ok
-// is false if it does not, and nothing is called if the arguments are invalid.
-func innerCall(name []byte, params json.RawMessage) (inner json.RawMessage, own []byte, ok bool) {
-	if discovery.CallerRisk(name) == discovery.Unknown {
-		return nil, nil, false
-	}
-	inner, own, err := discovery.Inner(params)
-	return inner, own, err == nil
-}
-
 // checkCaller returns the result for a client that may not call a tool in the way it has, or nil.
 func (r *request) checkCaller(found *item, name string) (*Result, error) {
 	switch {

@@ -8,6 +8,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/discovery"
 	"github.com/stdwire/stdwire/server/internal/era"
 )
 
@@ -43,7 +44,7 @@ func (i Integration) CheckToolHeaders(ctx context.Context, tool string, params j
 	header func(name string) []string) error {
 	optional := false
 	if s := i.s; s.views.meta != nil && s.toolList().ByKey[tool] == nil {
-		if inner, own, ok := innerCall([]byte(tool), params); ok {
+		if inner, own, ok := discovery.InnerCall([]byte(tool), params); ok {
 			tool, params, optional = string(own), inner, true
 		}
 		info := jsonscan.Member(jsonscan.Member(params, "_meta"), mcp.MetaClientInfo)
@@ -64,18 +65,6 @@ func (i Integration) CheckToolHeaders(ctx context.Context, tool string, params j
 		}
 	}
 	return nil
-}
-
-// ToolName returns the name of the tool that a tools/call with this name and these params calls, if
-// another tool calls it (see [ToolView]), for a transport that permits calls by the names of tools.
-func (i Integration) ToolName(name string, params json.RawMessage) string {
-	if i.s.views.meta == nil {
-		return name
-	}
-	if _, own, ok := innerCall([]byte(name), params); ok {
-		return string(own)
-	}
-	return name
 }
 
 // headerParams returns the parameters of a tool that headers repeat. It returns nil if the tool has

@@ -172,7 +172,7 @@ var layers = []struct {
 		"internal/paramheader", "internal/buffer", "internal/contain", "internal/quota",
 		"internal/httpdeadline", "internal/keepalive", "internal/jsonscan", "internal/lograte",
 		"internal/sse", "internal/hostname", "internal/httphost", "rpc", "rpc/mcp", "server",
-		"server/internal/era",
+		"server/internal/era", "server/internal/discovery",
 	}},
 	{"client/internal/errtext", []string{"rpc"}},
 	{"client/internal/object", []string{"internal/jsonexact", "internal/jsonscan", "rpc"}},

@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/discovery"
 	"github.com/stdwire/stdwire/server/streamable/internal/forwarding"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
@@ -191,8 +192,11 @@ func (x *httpRequest) authorizeMessages(messages []Message) (refused *refusal) {
 		return nil
 	}
 	for i, m := range messages {
-		if m.Method == mcp.MethodCallTool {
-			messages[i].Subject = x.Handler.server.Integration().ToolName(m.Subject, m.Params)
+		if m.Method != mcp.MethodCallTool || !x.toolViews {
+			continue
+		}
+		if _, own, ok := discovery.InnerCall([]byte(m.Subject), m.Params); ok {
+			messages[i].Subject = string(own)
 		}
 	}
 	failure := contain.Call(func() {

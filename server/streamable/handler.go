@@ -35,6 +35,7 @@ type Handler struct {
 	server        *server.Server
 	line          *turn.Line      // the server's, for the work on large messages
 	hooks         rpc.Hooks       // the server's
+	toolViews     bool            // the server has Options.ToolView: tools may call others
 	anonymous     *server.Conn    // for modern requests of the principal ""
 	refusalLog    lograte.Limiter // limits log lines about refused callers
 	budget        *quota.Pool     // the server's memory, for bodies, responses and events
@@ -80,6 +81,7 @@ func newHandler(o Options, s *server.Server) *Handler {
 		o: o, server: s, hooks: s.Integration().Options().Hooks.Safe(),
 		anonymous: s.Integration().Stateless("", mcp.Latest),
 		inflight:  map[*modernResponse]struct{}{}, sessions: map[string]*session{},
+		toolViews:    s.Integration().Options().ToolView != nil,
 		budget:       (*quota.Pool)(s.Integration().Options().Memory),
 		requestSlots: quota.NewPool(int64(o.MaxRequests)),
 		streamSlots:  quota.NewPool(int64(o.MaxStreams)),

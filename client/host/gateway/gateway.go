@@ -16,7 +16,6 @@ import (
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/internal/quota"
-	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -80,18 +79,11 @@ func (o Options) New(s *server.Server) *Gateway {
 	g.names.SetListed(reserver)
 	g.wg.Go(g.distributeSubscriptions)
 	if s != nil {
-		DeclareOffers(s)
+		// servers may start after a client has connected
+		s.Integration().Declare()
 		g.setDownstream(&downstream{server: s, all: true})
 	}
 	return g
-}
-
-// DeclareOffers makes s declare all capabilities that a gateway can offer on it, because the
-// servers of the gateway may start after a client has connected, and a legacy client reads the
-// capabilities only once. New calls it for its server.
-func DeclareOffers(s *server.Server) {
-	s.Integration().Declare(mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt,
-		mcp.KindSkill, mcp.KindApp)
 }
 
 // Manager returns the manager of the servers, to ask for their status and to enable, disable and

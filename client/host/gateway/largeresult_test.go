@@ -388,7 +388,7 @@ func TestReadResultWithSearch(t *testing.T) {
 		s := server.Options{ToolView: func(string) server.ToolView {
 			return server.ToolView{Search: true}
 		}}.New(server.Info{Name: "s", Version: "1"}, nil)
-		gateway.DeclareOffers(s)
+		s.Integration().Declare()
 		w.gateway.Offer(s, "up")
 		time.Sleep(5 * time.Second)
 		raw, err := request(t, s.Integration().Stateless("", mcp.Latest), "tools/list", "")

@@ -65,7 +65,7 @@ func benchGateway(b testing.TB, downstreams int) (g *gateway.Gateway, all []*ser
 	}
 	g = gateway.Options{Logger: quiet}.New(all[0])
 	for _, s := range all[1:] {
-		gateway.DeclareOffers(s)
+		s.Integration().Declare()
 		g.Offer(s, ids...)
 	}
 	for _, id := range ids {

@@ -14,6 +14,17 @@ const callSchema = `{"type":"object","properties":{` +
 	`"arguments":{"type":"object","description":"Its arguments, which fit its inputSchema"}},` +
 	`"required":["name"],"additionalProperties":false}`
 
+// InnerCall returns the params and the name of the tool that a tools/call of the tool with this
+// name calls by it. ok is false if that tool calls no others. Nothing is called if the arguments
+// are invalid.
+func InnerCall(name, params []byte) (inner json.RawMessage, own []byte, ok bool) {
+	if CallerRisk(name) == Unknown {
+		return nil, nil, false
+	}
+	inner, own, err := Inner(params)
+	return inner, own, err == nil
+}
+
 // Inner returns the params of the tools/call that a call of another tool with these params stands
 // for, and the name of the inner tool, which is read nowhere else. The error is for the model.
 func Inner(params []byte) (inner json.RawMessage, own []byte, err error) {

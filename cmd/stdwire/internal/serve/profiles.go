@@ -3,7 +3,6 @@ package serve
 import (
 	"slices"
 
-	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/dispatch"
@@ -26,7 +25,7 @@ func profileServers(main *server.Server, o server.Options,
 		o.Middleware = append(slices.Clip(own.Middleware), access.Profile(profile))
 		s = o.New(server.Info{Name: "stdwire", Title: profile, Version: command.Version()},
 			catalog)
-		gateway.DeclareOffers(s)
+		s.Integration().Declare() // what the servers of a gateway may have
 		return s
 	}
 }
