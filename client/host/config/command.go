@@ -1,11 +1,9 @@
 package config
 
 import (
-	"path/filepath"
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonedit"
-	"github.com/stdwire/stdwire/internal/mcpjson"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
@@ -26,7 +24,7 @@ func (r *reader) readCommand(s *Server, v jsonedit.Value) {
 	}
 	line := r.readString(v)
 	s.Command = line
-	if !strings.ContainsAny(line, " \t") || strings.Contains(line, "${") || r.exists(line) {
+	if !strings.ContainsAny(line, " \t") || strings.Contains(line, "${") || r.isCommandFile(line) {
 		return
 	}
 	words := splitCommand(line)
@@ -75,15 +73,4 @@ func splitCommand(line string) (words []string) {
 		words = append(words, word.Text)
 	}
 	return words
-}
-
-// exists reports whether a command is a file.
-func (r *reader) exists(command string) bool {
-	if rest, ok := mcpjson.CutHome(command); ok {
-		command = filepath.Join(r.environment.Home, rest)
-	}
-	if !filepath.IsAbs(command) {
-		command = filepath.Join(r.base(), command)
-	}
-	return r.environment.Exists(command)
 }

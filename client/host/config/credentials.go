@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/httptoken"
-	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/near"
@@ -129,6 +127,19 @@ var (
 	userValue    = regexp.MustCompile(userValuePattern)
 )
 
+var (
+	credentialsType = valueType{"object", reference("credentials")}
+	headerNamesType = valueType{"object of names of headers", object{"type": "object",
+		"minProperties": 1, "propertyNames": pattern(headerNamePattern),
+		"additionalProperties": object{"type": "string",
+			"pattern": headerNamePattern, "not": pattern(ownHeaderPattern)}}}
+	userVariablesType = valueType{"object of values by variables", object{"type": "object",
+		"minProperties": 1, "propertyNames": pattern(userVariablePattern),
+		"additionalProperties": object{"type": "string", "pattern": userValuePattern}}}
+	clientAuthType = valueType{strings.Join(clientAuthMethods, ", "),
+		object{"enum": clientAuthMethods}}
+)
+
 // isUpstreamHeader reports whether a header that a user sends may be passed on as this one.
 func isUpstreamHeader(name string) bool {
 	return httptoken.Is(name) && !ownHeader.MatchString(name)
@@ -215,20 +226,20 @@ func credentialFields() []field[*Credentials] {
 	}
 }
 
-// encodeCredentials returns the value of the member credentials.
-func encodeCredentials(s *Server) any {
-	if s.Credentials == nil {
+// encode returns the value of the member credentials; nil for none.
+func (c *Credentials) encode() any {
+	if c == nil {
 		return nil
 	}
-	return json.RawMessage(jsonedit.Object(encodeFields(credentialFields(), s.Credentials)))
+	return json.RawMessage(jsonedit.Object(encodeFields(credentialFields(), c)))
 }
 
 // readCredentials reads credentials. What is wrong is an error, as otherwise the server would be
-// called with other credentials than its owner wants.
-func (r *reader) readCredentials(s *Server, v jsonedit.Value) {
+// called with other credentials than its owner wants. It returns nil for static credentials.
+func (r *reader) readCredentials(v jsonedit.Value) *Credentials {
 	if !v.IsObject() {
 		r.typeError(v, "an object")
-		return
+		return nil
 	}
 	c := new(Credentials)
 	given := map[string]jsonedit.Member{}
@@ -241,7 +252,7 @@ func (r *reader) readCredentials(s *Server, v jsonedit.Value) {
 	if _, ok := given["type"]; !ok {
 		r.errorf(v.Start, "credentials has no type: add one of %s",
 			strings.Join(typeNames(nil), ", "))
-		return
+		return nil
 	}
 	for _, t := range credentialTypes {
 		if t.CredentialType != c.Type {
@@ -283,9 +294,10 @@ func (r *reader) readCredentials(s *Server, v jsonedit.Value) {
 			r.warnf(v.Start, "credentials: the server gets the token that clients send to the gateway, and can call the gateway with it")
 		}
 	}
-	if c.Type != staticCredentials {
-		s.Credentials = c
+	if c.Type == staticCredentials {
+		return nil
 	}
+	return c
 }
 
 func (r *reader) readCredentialType(c *Credentials, v jsonedit.Value) {
@@ -327,56 +339,6 @@ func (r *reader) readPairs(v jsonedit.Value, is, has func(string) bool,
 		r.errorf(v.Start, "%s is empty", field)
 	}
 	return pairs
-}
-
-// checkCredentials reports credentials that do not fit the rest of the definition.
-func (r *reader) checkCredentials(m jsonedit.Member) {
-	s := r.server
-	c := s.Credentials
-	if c == nil {
-		return
-	}
-	for _, t := range credentialTypes {
-		switch {
-		case t.CredentialType != c.Type:
-		case s.URL != "" && !t.forURL:
-			r.errorf(m.Offset, "credentials of the type %s are for servers with a command", c.Type)
-		case s.Command != "" && !t.forCommand:
-			r.errorf(m.Offset, "credentials of the type %s are for servers with a URL", c.Type)
-		}
-	}
-	switch {
-	case s.PerSession:
-		r.errorf(m.Offset, "perSession and credentials exclude each other: with credentials, each user has a process or connection")
-	case c.Type == CredentialIDJAG && (s.OAuth == nil || s.OAuth.ClientID == "" ||
-		s.OAuth.Issuer == ""):
-		r.errorf(m.Offset, "credentials of the type idjag need \"oauth\" with the clientId of the gateway at the server's authorization server, and its issuer")
-	case c.Type == CredentialOAuth && s.OAuth != nil && s.OAuth.Disabled:
-		r.errorf(m.Offset, "credentials of the type oauth and \"oauth\": false exclude each other")
-	}
-}
-
-// credentials expands the variables of c.
-func (r *resolver) credentials(c *Credentials) *Credentials {
-	if c == nil {
-		return nil
-	}
-	e := *c
-	for _, f := range []struct {
-		name string
-		at   *string
-	}{{"tokenEndpoint", &e.TokenEndpoint}, {"clientId", &e.ClientID},
-		{"clientSecret", &e.ClientSecret}, {"assertionAudience", &e.AssertionAudience},
-		{"clientKeyId", &e.ClientKeyID}, {"scope", &e.Scope}, {"actorToken", &e.ActorToken}} {
-		*f.at = r.expand("credentials."+f.name, *f.at)
-	}
-	e.ClientKey = r.file("credentials.clientKey", e.ClientKey)
-	u, err := url.Parse(e.TokenEndpoint)
-	if e.TokenEndpoint != "" && r.missing == nil &&
-		(err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || !httpurl.IsSecure(u)) {
-		r.fail("credentials.tokenEndpoint: want the https: URL of a token endpoint")
-	}
-	return &e
 }
 
 // credentialsSchema accepts what readCredentials does.

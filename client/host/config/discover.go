@@ -49,35 +49,36 @@ func ParseDiscovery(text string) (Discovery, error) {
 // maxDiscoveries limits the members of discover.
 const maxDiscoveries = 100
 
-// readDiscover reads how tools are listed for clients.
-func (r *reader) readDiscover(root jsonedit.Value) {
-	all, ok := root.Member("discover")
-	if !r.isNative || !ok {
-		return
+// readDiscover reads how tools are listed for clients, and returns where the file says so, or zero.
+func (r *reader) readDiscover(root jsonedit.Value) (all []Discovery, at Position) {
+	object, ok := root.Member("discover")
+	if !ok {
+		return nil, at
 	}
 	r.field = "discover"
-	if !all.IsObject() {
-		r.typeError(all, "an object of modes by clients' names")
-		return
+	if !object.IsObject() {
+		r.typeError(object, "an object of modes by clients' names")
+		return nil, at
 	}
-	r.file.discoverAt = r.position(all.Start)
-	for _, m := range r.members(all) {
+	at = r.position(object.Start)
+	for _, m := range r.members(object) {
 		r.field = fmt.Sprintf("discover.%.60s", m.Name)
 		mode, isText := m.AsString()
 		d, err := ParseDiscovery(mode)
 		d.Client = m.Name
 		switch {
-		case len(r.file.Discover) == maxDiscoveries:
+		case len(all) == maxDiscoveries:
 			r.errorf(m.Offset, "discover has more than %d members", maxDiscoveries)
-			return
+			return all, at
 		case !isText:
 			r.typeError(m.Value, "one of "+discoveryForm)
 		case err != nil:
 			r.errorf(m.Start, "%s: %v", r.field, err)
 		default:
-			r.file.Discover = append(r.file.Discover, d)
+			all = append(all, d)
 		}
 	}
+	return all, at
 }
 
 func discoverSchema() object {

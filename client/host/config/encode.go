@@ -1,9 +1,11 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"iter"
-	"strings"
-	"time"
+	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -24,17 +26,6 @@ func (s *Server) Settings() iter.Seq2[string, string] {
 			}
 		}
 	}
-}
-
-// shortDuration formats a duration without zero minutes and seconds at the end: 5m, not 5m0s.
-func shortDuration(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-len(zero)+1]
-		}
-	}
-	return text
 }
 
 // JSON returns the definition in stdwire's own form on one line, with unknown members. Variables
@@ -77,4 +68,35 @@ func (input Input) JSON() []byte {
 		Description string `json:"description,omitempty"`
 		Password    bool   `json:"password,omitempty"`
 	}{"promptString", input.ID, input.Description, input.Password})
+}
+
+// Digest returns the SHA-256 of the server's workspace, id and definition in stdwire's own form,
+// without the member disabled. It covers the names and defaults of variables but not their values,
+// so that a token may change, and the names of files but not their contents.
+func (s *Server) Digest() string {
+	fields := slices.DeleteFunc(serverFields(),
+		func(f field[*Server]) bool { return f.outsideDigest })
+	return digest(s.Workspace, s.ID, definition(fields, s))
+}
+
+// TrustDigest returns the SHA-256 of the parts of a definition that a user accepts: those of
+// Digest, whether the server is disabled, and the descriptions of its inputs.
+func (s *Server) TrustDigest() string {
+	if !s.Disabled && len(s.Inputs) == 0 {
+		return s.Digest()
+	}
+	return digest(s.Workspace, s.ID, definition(serverFields(), s), s.Inputs)
+}
+
+// definition returns the members of a server, to be encoded.
+func definition(fields []field[*Server], s *Server) json.RawMessage {
+	return jsonedit.Object(encodeFields(fields, s))
+}
+
+// TrustDigest returns the SHA-256 of the profile's workspace, name and servers.
+func (p *Profile) TrustDigest() string { return digest(p.Workspace, "profile", p.Name, p.Servers) }
+
+func digest(parts ...any) string {
+	sum := sha256.Sum256(jsonedit.Encode(parts)) // the keys of maps are sorted
+	return hex.EncodeToString(sum[:])
 }

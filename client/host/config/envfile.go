@@ -3,34 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 )
-
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
-
-// envFile returns the path of the server's EnvFile, or "", and its variables, never nil.
-func (r *resolver) envFile() (path string, env map[string]string) {
-	env = map[string]string{}
-	if r.server.EnvFile == "" {
-		return "", env
-	}
-	path = r.path("envFile", r.server.EnvFile)
-	if len(r.missing) > 0 {
-		return "", env
-	}
-	path = r.absolute(path)
-	data, err := r.env.ReadFile(path)
-	if err != nil {
-		r.fail("envFile: %w", err)
-		return path, env
-	}
-	env, err = parseEnv(string(data))
-	if err != nil {
-		r.fail("envFile: %s:%w", path, err)
-	}
-	return path, env
-}
 
 // parseEnv parses lines of NAME=value, with an optional "export", empty lines and # comments. A
 // value in double quotes may contain the escapes \n, \r, \t, \" and \\; a value in single quotes

@@ -3,10 +3,11 @@ package config
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"syscall"
 
+	"github.com/stdwire/stdwire/internal/jsonedit"
+	"github.com/stdwire/stdwire/internal/mcpjson"
 	"github.com/stdwire/stdwire/internal/userfile"
 )
 
@@ -37,30 +38,8 @@ type Environment struct {
 	Ask func(Input) (string, error)
 }
 
-// System returns the environment of this process, with dir as its working directory unless dir is
-// "". Its Ask is nil.
-func System(dir string) (*Environment, error) {
-	dir, err := filepath.Abs(dir)
-	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir) // one directory has one name: trust depends on it
-	}
-	if err != nil {
-		return nil, err
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return nil, err
-	}
-	exists := func(path string) bool {
-		info, err := os.Stat(path)
-		return err == nil && !info.IsDir()
-	}
-	env := &Environment{Dir: dir, Home: home, LookupEnv: os.LookupEnv, ReadFile: readFile,
-		Exists: exists}
-	store := UserStore(env)
-	env.Trusts = func(p *Profile) bool { return store.Check(p) == nil }
-	return env, nil
-}
+// MaxFile limits the size of a file in bytes: 4 MiB.
+const MaxFile = jsonedit.MaxText
 
 // readFile reads a regular file of at most [MaxFile] bytes.
 func readFile(path string) ([]byte, error) {
@@ -69,4 +48,36 @@ func readFile(path string) ([]byte, error) {
 		err = &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
 	}
 	return data, err
+}
+
+// UserFile returns the path of the user's own file: stdwire/mcp.json in XDG_CONFIG_HOME, by default
+// ~/.config, on Windows %APPDATA%.
+func UserFile(env *Environment) string { return configHome.file(env, "mcp.json") }
+
+// StateFile returns the path of a state file: stdwire/name in XDG_STATE_HOME, by default
+// ~/.local/state, on Windows %LOCALAPPDATA%. It uses only Home and LookupEnv of env.
+func StateFile(env *Environment, name string) string { return stateHome.file(env, name) }
+
+// A baseDir is a base directory of the XDG Base Directory Specification, which is applied on every
+// system.
+type baseDir struct {
+	variables []string // in order of precedence
+	homePath  string   // relative to the home directory
+}
+
+// file returns the path of a file of stdwire.
+func (b baseDir) file(env *Environment, name string) string {
+	dir := mcpjson.BaseDir(env.Home, env.LookupEnv, b.homePath, b.variables...)
+	return filepath.Join(dir, "stdwire", name)
+}
+
+// isCommandFile reports whether a command is a file. A relative path starts at base.
+func (env *Environment) isCommandFile(command, base string) bool {
+	if rest, ok := mcpjson.CutHome(command); ok {
+		command = filepath.Join(env.Home, rest)
+	}
+	if !filepath.IsAbs(command) {
+		command = filepath.Join(base, command)
+	}
+	return env.Exists(command)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/mcpjson"
 )
 
@@ -265,4 +266,81 @@ func urlProblem(text string) string {
 		return "its URL must be an http: or https: URL"
 	}
 	return ""
+}
+
+// oauth expands the variables of o.
+func (r *resolver) oauth(o *OAuth) *OAuth {
+	if o == nil {
+		return nil
+	}
+	e := &OAuth{
+		Disabled: o.Disabled, AllowPrivate: o.AllowPrivate, ClientCredentials: o.ClientCredentials,
+		ClientID:     r.expand("oauth.clientId", o.ClientID),
+		ClientSecret: r.expand("oauth.clientSecret", o.ClientSecret),
+		Issuer:       r.expand("oauth.issuer", o.Issuer), Scope: r.expand("oauth.scope", o.Scope),
+		RedirectURI: r.expand("oauth.redirectUri", o.RedirectURI),
+	}
+	if u, err := url.Parse(e.RedirectURI); r.missing == nil && e.RedirectURI != "" &&
+		(err != nil || !httpurl.IsLoopback(u)) {
+		r.fail("oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback")
+	}
+	if r.missing == nil && !e.Disabled && (e.Issuer != "" || e.ClientSecret != "") &&
+		!isIssuer(e.Issuer) {
+		r.fail("oauth.issuer: want the https: URL of the authorization server")
+	}
+	return e
+}
+
+// credentials expands the variables of c.
+func (r *resolver) credentials(c *Credentials) *Credentials {
+	if c == nil {
+		return nil
+	}
+	e := *c
+	for _, f := range []struct {
+		name string
+		at   *string
+	}{{"tokenEndpoint", &e.TokenEndpoint}, {"clientId", &e.ClientID},
+		{"clientSecret", &e.ClientSecret}, {"assertionAudience", &e.AssertionAudience},
+		{"clientKeyId", &e.ClientKeyID}, {"scope", &e.Scope}, {"actorToken", &e.ActorToken}} {
+		*f.at = r.expand("credentials."+f.name, *f.at)
+	}
+	e.ClientKey = r.file("credentials.clientKey", e.ClientKey)
+	u, err := url.Parse(e.TokenEndpoint)
+	if e.TokenEndpoint != "" && r.missing == nil &&
+		(err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || !httpurl.IsSecure(u)) {
+		r.fail("credentials.tokenEndpoint: want the https: URL of a token endpoint")
+	}
+	return &e
+}
+
+// isIssuer reports whether text is a valid URL of an authorization server: https:, or http: on this
+// machine.
+func isIssuer(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && u.User == nil && u.Fragment == "" &&
+		httpurl.IsSecure(u)
+}
+
+// envFile returns the path of the server's EnvFile, or "", and its variables, never nil.
+func (r *resolver) envFile() (path string, env map[string]string) {
+	env = map[string]string{}
+	if r.server.EnvFile == "" {
+		return "", env
+	}
+	path = r.path("envFile", r.server.EnvFile)
+	if len(r.missing) > 0 {
+		return "", env
+	}
+	path = r.absolute(path)
+	data, err := r.env.ReadFile(path)
+	if err != nil {
+		r.fail("envFile: %w", err)
+		return path, env
+	}
+	env, err = parseEnv(string(data))
+	if err != nil {
+		r.fail("envFile: %s:%w", path, err)
+	}
+	return path, env
 }

@@ -3,9 +3,11 @@ package config
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonedit"
+	"github.com/stdwire/stdwire/internal/near"
 )
 
 // A field is a member of an object, of which everything is derived: how it is read and written,
@@ -34,14 +36,6 @@ type field[T any] struct {
 	// outsideDigest says that [Server.Digest] does not cover the member. [Server.TrustDigest]
 	// covers all.
 	outsideDigest bool
-}
-
-// fieldNames returns all names of the members of a server.
-func fieldNames() (names []string) {
-	for _, f := range serverFields() {
-		names = append(names, f.names...)
-	}
-	return names
 }
 
 // readMembers reads the members of v into t. prefix precedes their names in messages. Members that
@@ -153,78 +147,70 @@ func valueIf[T any](value T, is bool) any {
 	return value
 }
 
-// fileFields returns the members of a file. Their read functions are nil, because the meaning of
-// some depends on others: see [formats], readInputs and readProfiles.
-func fileFields() []field[*File] {
-	servers := valueType{"object of servers by id", object{}}
-	return []field[*File]{
-		{names: []string{"mcpServers"}, valueType: servers,
-			help: "The servers, in stdwire's own form and that of most applications."},
-		{names: []string{"servers"}, valueType: servers,
-			help: "The servers in a file of VS Code or Dispatch."},
-		{names: []string{"context_servers"}, valueType: servers, help: "The servers in a file of Zed."},
-		{names: []string{"mcp_servers"}, valueType: servers,
-			help: "The servers in a file of Codex, which is TOML."},
-		{names: []string{"mcp"}, valueType: valueType{"object", object{}},
-			help: "The servers in a file of opencode or Crush, or, in its member servers, of opencode 2 and VS Code's older settings."},
-		{names: []string{"projects"}, valueType: valueType{"object", object{}},
-			help: "The directories in Claude Code's settings; mcpServers of the working directory has the servers."},
-		{names: []string{"mcpProxy"}, valueType: valueType{"object", object{}},
-			help: "Marks a file of mcp-proxy, in which timeout counts nanoseconds."},
-		{names: []string{"profiles"}, valueType: valueType{"object of arrays of ids", object{}},
-			help: "Sets of servers by name, for --profile."},
-		{names: []string{"inputs"}, valueType: valueType{"array of objects", object{}},
-			help: "What ${input:ID} asks for, as in VS Code."},
-		{names: []string{"limits"}, valueType: valueType{"object", object{}},
-			help: "The limits of a gateway, in stdwire's own form of a file that is not a project's."},
-		{names: []string{"discover"}, valueType: valueType{"object of modes by clients' names",
-			discoverSchema()},
-			help: "How the tools are listed for clients, in such a file: " + discoveryForm + "."},
-		{names: []string{"policy"}, valueType: valueType{"object", object{}},
-			help: "The rules about who may do what, in such a file: see stdwire help policy."},
-		{names: []string{"rates"}, valueType: valueType{"array of objects", object{}},
-			help: "How often, and how many at a time, clients may call, in such a file."},
-	}
-}
+// A secrecy says what of a member may be secret. The zero value hides the most.
+type secrecy uint8
 
-// inputFields returns the members of an element of inputs.
-func inputFields() []field[*Input] {
-	return []field[*Input]{
-		{names: []string{"id"}, valueType: textType, help: "The ID in ${input:ID}."},
-		{names: []string{"description"}, valueType: textType, help: "What the user is asked."},
-		{names: []string{"password"}, valueType: boolType,
-			help: "The value is not shown while it is typed."},
-	}
-}
+const (
+	secretText        secrecy = iota // all of a text, or of an object's texts, except variables
+	secretWords                      // words that look like secrets, as of a command line
+	secretURL                        // parts of a URL
+	secretOAuth                      // what oauthFields says
+	secretCredentials                // what credentialFields says
+	secretOverrides                  // what overrideFields says of each
+	secretArguments                  // what argumentFields says of each
+	notSecret
+)
 
-// A Field describes a member of a configuration file.
-type Field struct {
-	// the object: "file", "server", "tools", "override", "argument" of one, "options", "oauth",
-	// "credentials", "input", "limits" or "rate"
-	Object string
-	Names  []string // stdwire's name first, then those of other applications
-	Type   string   // of the value, for people
-	Help   string   // sentences
-}
-
-// Fields returns the members that [Parse] reads, by object.
-func Fields() (all []Field) {
-	all = appendFields(all, "file", fileFields())
-	all = appendFields(all, "server", serverFields())
-	all = appendFields(all, "tools", toolsFields())
-	all = appendFields(all, "override", overrideFields())
-	all = appendFields(all, "argument", argumentFields())
-	all = appendFields(all, "oauth", oauthFields())
-	all = appendFields(all, "credentials", credentialFields())
-	all = appendFields(all, "input", inputFields())
-	all = appendFields(all, "limits", limitFields())
-	all = appendFields(all, "rate", rateFields())
-	return appendFields(all, "options", optionsFields())
-}
-
-func appendFields[R any](all []Field, object string, fields []field[R]) []Field {
+// fieldsOf returns the names of fields.
+func fieldsOf[T any](fields []field[T]) (names []string) {
 	for _, f := range fields {
-		all = append(all, Field{object, f.names, f.name, f.help})
+		names = append(names, f.names...)
 	}
-	return all
+	return names
+}
+
+// unknownIn reports an unknown member as an error, because without it more would be offered.
+func (r *reader) unknownIn(m jsonedit.Member, of string, names []string) {
+	r.errorf(m.Offset, "%s has no %.60q; %s", of, m.Name, near.Instead(m.Name, names))
+}
+
+// objectSchema is the schema of an object with these fields. It may have others.
+func objectSchema[R any](fields []field[R]) object {
+	properties := object{}
+	var conflicts []object
+	for _, f := range fields {
+		for i, name := range f.names {
+			help := f.help
+			if i > 0 {
+				help = "The same as " + f.names[0] + "."
+			}
+			properties[name] = described(f.schema, help)
+			if name == "auth" { // see readMembers
+				properties[name] = object{"if": object{"type": "object"}, "then": properties[name]}
+			}
+			for _, other := range f.names[:i] {
+				both := object{"required": []string{other, name}}
+				if name == "auth" {
+					both = allOf(both, withMember(name, object{"type": "object"}))
+				}
+				conflicts = append(conflicts, not(both))
+			}
+		}
+	}
+	s := object{"type": "object", "properties": properties}
+	if conflicts != nil {
+		s["allOf"] = conflicts
+	}
+	return s
+}
+
+// shortDuration formats a duration without zero minutes and seconds at the end: 5m, not 5m0s.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-len(zero)+1]
+		}
+	}
+	return text
 }

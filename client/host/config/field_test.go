@@ -28,9 +28,9 @@ func TestNewField(t *testing.T) {
 	assert.NilError(t, err)
 	root, _ := text.Root()
 	s := new(Server)
-	r := &reader{Text: text, file: new(File), server: s}
+	r := &reader{Text: text}
 	readMembers(r, root, "", s, fields, func(m jsonedit.Member) { t.Errorf("%s is unknown", m.Name) })
-	assert.NilError(t, r.file.Err())
+	assert.NilError(t, r.err)
 	assert.Equal(t, s.Overrides.File, "red")
 
 	assert.DeepEqual(t, objectSchema(fields)["properties"].(object)["colour"],

@@ -1,14 +1,12 @@
 package config
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonedit"
-	"github.com/stdwire/stdwire/internal/near"
 )
 
 // A format describes how an application writes servers: where they are in the file, and the meaning
@@ -125,72 +123,23 @@ func definesTransport(v jsonedit.Value) bool {
 	})
 }
 
-// A serverSection is the part of a file that defines servers.
-type serverSection struct {
-	format
-	servers jsonedit.Value
-	parent  jsonedit.Value // the object with inputs and the default timeout
-}
+var (
+	urlNames         = []string{"url", "serverUrl", "httpUrl"}
+	transportMembers = []string{"type", "transport", "transportType"}
+)
 
-// findServers finds the servers of a file. It returns false if the file has no member for servers,
-// which is not an error.
-func (r *reader) findServers(root jsonedit.Value) (serverSection, bool) {
-	if !root.IsObject() {
-		r.errorf(root.Start, "the file must be an object, not %s", root.TypeName())
-		return serverSection{}, false
-	}
-	var section *serverSection
-	for _, f := range formats() {
-		servers, ok := f.locate(root, r.Workspace)
-		switch {
-		case !ok:
-		case section != nil && f.keys != "mcp" && f.keys != "the whole file":
-			r.warnf(servers.Start, "the servers under %s are not used: those under %s are", f.keys,
-				section.keys)
-		case section != nil: // these formats also match files of an earlier format
-		case !servers.IsObject():
-			r.errorf(servers.Start, "%s must be an object of servers by their ids, not %s", f.keys,
-				servers.TypeName())
-			return serverSection{}, false
-		default:
-			section = &serverSection{f, servers, root}
-		}
-	}
-	if section == nil {
-		r.warnNoServers(root)
-		return serverSection{}, false
-	}
-	if section.keys == "mcp.servers" {
-		section.parent, _ = root.Member("mcp")
-	}
-	if _, ok := root.Member("mcpProxy"); ok && section.keys == "mcpServers" {
-		section.format = section.asMCPProxy()
-	}
-	return *section, true
-}
+// A transport is the value of the member type; 0 if it is absent.
+type transport uint8
 
-// warnNoServers adds a warning if the file should have servers.
-func (r *reader) warnNoServers(root jsonedit.Value) {
-	members := root.Members()
-	if r.sharedFile || len(members) == 0 {
-		return
-	}
-	keys := "mcpServers, servers, context_servers, mcp.servers and mcp"
-	if r.TOML != nil {
-		keys = "mcp_servers"
-	}
-	for _, m := range members {
-		if m.Name == "mcp" {
-			continue // one of keys, without servers
-		}
-		if match := near.Match(m.Name,
-			[]string{"mcpServers", "servers", "context_servers", "mcp_servers"}); match != "" {
-			r.warnf(m.Offset,
-				"the file has no servers under %s; %q is none of these: did you mean %s?", keys,
-				m.Name, match)
-			return
-		}
-	}
-	r.warnf(root.Start, "%s",
-		fmt.Sprintf("the file has no servers: there is nothing under %s", keys))
+const (
+	stdioTransport transport = iota + 1
+	httpTransport
+)
+
+// transportNames are the known values of type, in lower case and without separators.
+var transportNames = map[string]transport{
+	"stdio": stdioTransport, "local": stdioTransport,
+	// The client detects HTTP+SSE.
+	"http": httpTransport, "streamablehttp": httpTransport, "remote": httpTransport,
+	"sse": httpTransport,
 }

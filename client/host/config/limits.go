@@ -1,13 +1,11 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/near"
-	"github.com/stdwire/stdwire/internal/policy"
 )
 
 // Limits are the limits of a gateway: the member limits of a file in stdwire's own form. Zero means
@@ -91,45 +89,39 @@ func limitFields() (fields []field[*Limits]) {
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// readLimits reads the limits of a gateway.
-func (r *reader) readLimits(root jsonedit.Value) {
-	all, ok := root.Member("limits")
-	if !r.isNative || !ok {
-		return
+// readLimits reads the limits of a gateway, and returns their position, zero if there are none.
+func (r *reader) readLimits(root jsonedit.Value) (all Limits, at Position) {
+	object, ok := root.Member("limits")
+	if !ok {
+		return all, at
 	}
 	r.field = "limits"
-	if !all.IsObject() {
-		r.typeError(all, "an object")
-		return
+	if !object.IsObject() {
+		r.typeError(object, "an object")
+		return all, at
 	}
-	r.file.limitsAt = r.position(all.Start)
 	var names []string
 	byName := map[string]limit{}
 	for _, l := range limits() {
 		names = append(names, l.name)
 		byName[l.name] = l
 	}
-	for _, m := range r.members(all) {
+	for _, m := range r.members(object) {
 		r.field = fmt.Sprintf("limits.%.60s", m.Name)
 		l, known := byName[m.Name]
 		switch {
 		case !known:
 			r.errorf(m.Offset, "there is no limit %.60q; %s", m.Name, near.Instead(m.Name, names))
 		case l.duration != nil:
-			r.readLimitDuration(m.Value, l)
+			l.readDuration(r, &all, m.Value)
 		default:
-			n, ok := m.AsInt()
-			if !ok || n < int64(l.least) || n > int64(l.most) {
-				r.errorf(m.Start, "%s must be a whole number from %d to %d", r.field, l.least,
-					l.most)
-				continue
-			}
-			*l.number(&r.file.Limits) = int(n)
+			*l.number(&all) = r.readCount(m.Value, int64(l.least), int64(l.most))
 		}
 	}
+	return all, r.position(object.Start)
 }
 
-func (r *reader) readLimitDuration(v jsonedit.Value, l limit) {
+func (l limit) readDuration(r *reader, all *Limits, v jsonedit.Value) {
 	text, _ := v.AsString()
 	d, err := time.ParseDuration(text)
 	least, most := seconds(l.least), seconds(l.most)
@@ -138,77 +130,5 @@ func (r *reader) readLimitDuration(v jsonedit.Value, l limit) {
 			shortDuration(most))
 		return
 	}
-	*l.duration(&r.file.Limits) = d
-}
-
-// addSettings uses what a file says about a gateway as a whole, unless another file says it or the
-// file is a project's, because its author may be somebody else.
-func (l *loader) addSettings(f *File) {
-	if l.usesSetting("limits", f, f.limitsAt, &l.LimitsAt) {
-		l.Limits = f.Limits
-	}
-	if l.usesSetting("members of discover", f, f.discoverAt, &l.discoverAt) {
-		l.Discover = f.Discover
-	}
-	if l.usesSetting("rules of policy", f, f.policyAt, &l.PolicyAt) {
-		l.Policy = f.Policy
-	}
-	if l.usesSetting("rates", f, f.ratesAt, &l.RatesAt) {
-		l.Rates = f.Rates
-	}
-}
-
-// usesSetting reports whether a setting at a position of a file is used. used is the position of
-// the one in effect, zero without one.
-func (l *loader) usesSetting(name string, f *File, at Position, used *Position) bool {
-	switch {
-	case at == (Position{}):
-	case f.Project:
-		l.warn(at, "the %s are not used: those of a project's file have no effect", name)
-	case *used != (Position{}):
-		l.warn(at, "the %s are not used: there are others at %s", name, *used)
-	default:
-		*used = at
-		return true
-	}
-	return false
-}
-
-// readPolicy reads the rules about who may do what. Rules that cannot be used make the file
-// unusable: without them, everybody could do everything.
-func (r *reader) readPolicy(root jsonedit.Value) {
-	table, ok := root.Member("policy")
-	if !ok {
-		return
-	}
-	_, hasRules := table.Member("rules")
-	switch {
-	case r.file.Keys == "" && hasRules:
-		r.errorf(table.Start,
-			"the file has a policy and no servers: name it with --policy, or move the policy to the file of the servers")
-	case !r.isNative && hasRules:
-		r.errorf(table.Start,
-			"the servers of the file are in the form of another application, which has no policy: put the policy into a file of its own for --policy")
-	case r.isNative:
-		r.file.policyAt = r.position(table.Start)
-		var err error
-		if r.file.Policy, err = policy.Parse(table); err != nil {
-			r.reportPolicy(err)
-		}
-	}
-}
-
-// reportPolicy reports the problems of a table.
-func (r *reader) reportPolicy(err error) {
-	all := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		all = joined.Unwrap()
-	}
-	for _, err := range all {
-		if e, ok := errors.AsType[*jsonedit.Error](err); ok {
-			r.file.Diagnostics = append(r.file.Diagnostics,
-				Diagnostic{Position: Position{e.Name, e.Line, e.Column}, Severity: SeverityError,
-					Message: "policy: " + e.Reason})
-		}
-	}
+	*l.duration(all) = d
 }

@@ -189,6 +189,79 @@ func (l *loader) addFile(f *File) {
 	l.addSettings(f)
 }
 
+// addSettings uses what a file says about a gateway as a whole, unless another file says it or the
+// file is a project's, because its author may be somebody else.
+func (l *loader) addSettings(f *File) {
+	if l.usesSetting("limits", f, f.limitsAt, &l.LimitsAt) {
+		l.Limits = f.Limits
+	}
+	if l.usesSetting("members of discover", f, f.discoverAt, &l.discoverAt) {
+		l.Discover = f.Discover
+	}
+	if l.usesSetting("rules of policy", f, f.policyAt, &l.PolicyAt) {
+		l.Policy = f.Policy
+	}
+	if l.usesSetting("rates", f, f.ratesAt, &l.RatesAt) {
+		l.Rates = f.Rates
+	}
+}
+
+// usesSetting reports whether a setting at a position of a file is used. used is the position of
+// the one in effect, zero without one.
+func (l *loader) usesSetting(name string, f *File, at Position, used *Position) bool {
+	switch {
+	case at == (Position{}):
+	case f.Project:
+		l.warn(at, "the %s are not used: those of a project's file have no effect", name)
+	case *used != (Position{}):
+		l.warn(at, "the %s are not used: there are others at %s", name, *used)
+	default:
+		*used = at
+		return true
+	}
+	return false
+}
+
+// resolveProfiles determines which profiles are in effect. A profile of a project's file must be
+// trusted to replace a profile of the user or to contain servers of other files, because it could
+// include servers that the user has excluded.
+func (l *loader) resolveProfiles() {
+	for i, p := range l.allProfiles {
+		if other := l.activeProfiles[p.Name]; other != nil {
+			l.warn(p.Position, "the profile %q is not used: there is another at %s", p.Name,
+				other.Position)
+			continue
+		}
+		if p.Project {
+			l.findConflicts(p, l.allProfiles[i+1:])
+		}
+		if p.requiresTrust() {
+			l.ProfilesRequiringTrust = append(l.ProfilesRequiringTrust, p)
+			if l.env.Trusts == nil || !l.env.Trusts(p) {
+				l.warn(p.Position, "the profile %q is not used: it %s, and is not trusted", p.Name,
+					p.trustReason())
+				continue
+			}
+		}
+		l.Profiles[p.Name], l.activeProfiles[p.Name] = p.Servers, p
+	}
+}
+
+// findConflicts records which profiles of later files, and which servers of other files, a
+// project's profile affects.
+func (l *loader) findConflicts(p *Profile, others []*Profile) {
+	for _, o := range others {
+		if o.Name == p.Name {
+			p.Overrides = o.Position
+		}
+	}
+	for _, s := range l.Servers {
+		if s.File != p.File && slices.Contains(p.Servers, s.ID) {
+			p.OtherServers = append(p.OtherServers, s)
+		}
+	}
+}
+
 // checkProfiles reports profiles in effect that contain an unknown server.
 func (l *loader) checkProfiles() {
 	for _, name := range slices.Sorted(maps.Keys(l.Profiles)) {
@@ -203,6 +276,18 @@ func (l *loader) checkProfiles() {
 			}
 		}
 	}
+}
+
+// suggestion returns a hint with similar ids of servers or all ids, to append to a message.
+func suggestion(id string, servers []*Server) string {
+	var ids []string
+	for _, s := range servers {
+		ids = append(ids, s.ID)
+	}
+	if hint := near.Instead(id, ids); hint != "" {
+		return "; " + hint
+	}
+	return ""
 }
 
 // An UnknownError reports that there is no server or profile of that name.
@@ -250,6 +335,9 @@ func (c *Config) index(id string) int {
 	}
 	return i
 }
+
+// Profile returns the profile in effect with this name, or nil.
+func (c *Config) Profile(name string) *Profile { return c.activeProfiles[name] }
 
 // Select returns the servers of a profile in its order, or all servers if profile is "", including
 // disabled ones and those with errors. The error is an [*UnknownError], or an [*UntrustedError] for

@@ -2,11 +2,10 @@ package config
 
 import (
 	"encoding/json"
-	"net/url"
+	"math"
 	"strconv"
 	"strings"
 
-	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
@@ -39,15 +38,15 @@ const (
 	clientCredentials = "client_credentials"
 )
 
-// encodeOAuth returns the value of the member oauth: false, or an object.
-func encodeOAuth(s *Server) any {
-	if s.OAuth == nil {
+// encode returns the value of the member oauth: false, or an object; nil for none.
+func (o *OAuth) encode() any {
+	if o == nil {
 		return nil
 	}
-	if s.OAuth.Disabled {
+	if o.Disabled {
 		return false
 	}
-	all := encodeFields(oauthFields(), s.OAuth)
+	all := encodeFields(oauthFields(), o)
 	for i, m := range all {
 		if text, ok := jsonscan.Text(m.JSON); ok { // with the escapes that digests depend on
 			all[i].JSON = jsonscan.AppendString(nil, text)
@@ -57,17 +56,16 @@ func encodeOAuth(s *Server) any {
 }
 
 // readOAuth reads oauth: true, false or an object with the names of any application.
-func (r *reader) readOAuth(s *Server, v jsonedit.Value) {
+func (r *reader) readOAuth(v jsonedit.Value) *OAuth {
 	if on, ok := v.AsBool(); ok {
-		s.OAuth = &OAuth{Disabled: !on}
-		return
+		return &OAuth{Disabled: !on}
 	}
 	if !v.IsObject() {
 		r.typeError(v, "true, false or an object")
-		return
+		return nil
 	}
 	o := new(OAuth)
-	s.OAuth, r.callbackPort = o, 0
+	r.callbackPort = 0
 	readMembers(r, v, "oauth.", o, oauthFields(), func(m jsonedit.Member) {
 		r.warnf(m.Offset, "unknown field %.60q; it does nothing here", "oauth."+m.Name)
 	})
@@ -85,7 +83,18 @@ func (r *reader) readOAuth(s *Server, v jsonedit.Value) {
 	case r.callbackPort != 0:
 		o.RedirectURI = "http://127.0.0.1:" + strconv.Itoa(r.callbackPort) + "/callback"
 	}
+	return o
 }
+
+var (
+	oauthType = valueType{"true or false, or object",
+		anyOf(object{"type": "boolean"}, reference("oauth"))}
+	portType  = valueType{"port", integer(1, math.MaxUint16)}
+	scopeType = valueType{"text, or array of texts", anyOf(object{"type": "string"},
+		textsType.schema)}
+	grantType = valueType{authorizationCode + " or " + clientCredentials,
+		object{"enum": []string{authorizationCode, clientCredentials}}}
+)
 
 // oauthFields returns the members of oauth.
 func oauthFields() []field[*OAuth] {
@@ -145,35 +154,4 @@ func (r *reader) readPort(_ *OAuth, v jsonedit.Value) {
 		r.errorf(v.Start, "%s must be a port from 1 to 65535", r.field)
 	}
 	r.callbackPort = int(n)
-}
-
-// oauth expands the variables of o.
-func (r *resolver) oauth(o *OAuth) *OAuth {
-	if o == nil {
-		return nil
-	}
-	e := &OAuth{
-		Disabled: o.Disabled, AllowPrivate: o.AllowPrivate, ClientCredentials: o.ClientCredentials,
-		ClientID:     r.expand("oauth.clientId", o.ClientID),
-		ClientSecret: r.expand("oauth.clientSecret", o.ClientSecret),
-		Issuer:       r.expand("oauth.issuer", o.Issuer), Scope: r.expand("oauth.scope", o.Scope),
-		RedirectURI: r.expand("oauth.redirectUri", o.RedirectURI),
-	}
-	if u, err := url.Parse(e.RedirectURI); r.missing == nil && e.RedirectURI != "" &&
-		(err != nil || !httpurl.IsLoopback(u)) {
-		r.fail("oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback")
-	}
-	if r.missing == nil && !e.Disabled && (e.Issuer != "" || e.ClientSecret != "") &&
-		!isIssuer(e.Issuer) {
-		r.fail("oauth.issuer: want the https: URL of the authorization server")
-	}
-	return e
-}
-
-// isIssuer reports whether text is a valid URL of an authorization server: https:, or http: on this
-// machine.
-func isIssuer(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && u.User == nil && u.Fragment == "" &&
-		httpurl.IsSecure(u)
 }

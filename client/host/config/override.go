@@ -11,8 +11,6 @@ import (
 	"github.com/stdwire/stdwire/client/host/internal/override"
 	"github.com/stdwire/stdwire/internal/itemkey"
 	"github.com/stdwire/stdwire/internal/jsonedit"
-	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/internal/toolhint"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -22,6 +20,15 @@ import (
 const offeredPattern = `^[A-Za-z0-9_.-]{1,64}$`
 
 var offeredName = regexp.MustCompile(offeredPattern)
+
+var (
+	overridesType   = valueType{"object by names", reference("overrides")}
+	annotationsType = valueType{"object of true or false", hintsSchema()}
+	argumentsType   = valueType{"object by names",
+		object{"type": "object", "additionalProperties": reference("argument")}}
+	offeredType     = valueType{"text", object{"type": "string", "pattern": offeredPattern}}
+	resultCharsType = valueType{"characters, from 1 to 500000", integer(1, maxResultChars)}
+)
 
 // overrideFields returns the members of an element of overrides.
 func overrideFields() []field[*host.Override] {
@@ -49,7 +56,9 @@ func overrideFields() []field[*host.Override] {
 		{names: []string{"maxResultSizeChars"}, valueType: resultCharsType, secret: notSecret,
 			help: "How many characters of a result of the tool Claude Code shows its model before it writes them to a file: \"anthropic/maxResultSizeChars\" of _meta.",
 			at:   func(o *host.Override) any { return &o.MaxResultSizeChars },
-			read: (*reader).readResultChars},
+			read: func(r *reader, o *host.Override, v jsonedit.Value) {
+				o.MaxResultSizeChars = r.readCount(v, 1, maxResultChars)
+			}},
 	}
 }
 
@@ -82,19 +91,19 @@ func argumentFields() []field[*host.ArgumentOverride] {
 
 // readOverrides reads overrides: an object by tools' names, and those of other items after a
 // prefix.
-func (r *reader) readOverrides(s *Server, v jsonedit.Value) {
+func (r *reader) readOverrides(v jsonedit.Value) map[string]host.Override {
 	if !v.IsObject() {
 		r.typeError(v, "an object by the names of tools")
-		return
+		return nil
 	}
-	s.ItemOverrides = map[string]host.Override{}
+	all := map[string]host.Override{}
 	taken := map[string]jsonedit.Member{}
 	for _, m := range r.members(v) {
 		if r.hasTooManyDiagnostics() {
-			return
+			return all
 		}
 		o := r.readOverride(m)
-		s.ItemOverrides[m.Name] = o
+		all[m.Name] = o
 		kind, name := itemkey.Item(m.Name)
 		if o.Hidden || kind != mcp.KindTool && kind != mcp.KindPrompt {
 			continue
@@ -109,6 +118,7 @@ func (r *reader) readOverrides(s *Server, v jsonedit.Value) {
 		}
 		taken[name] = m
 	}
+	return all
 }
 
 // readOverride reads the override of an item.
@@ -138,30 +148,8 @@ func (r *reader) readOverride(m jsonedit.Member) (o host.Override) {
 	return o
 }
 
-// unknownIn reports an unknown member as an error, because without it more would be offered.
-func (r *reader) unknownIn(m jsonedit.Member, of string, names []string) {
-	r.errorf(m.Offset, "%s has no %.60q; %s", of, m.Name, near.Instead(m.Name, names))
-}
-
-// fieldsOf returns the names of fields.
-func fieldsOf[T any](fields []field[T]) (names []string) {
-	for _, f := range fields {
-		names = append(names, f.names...)
-	}
-	return names
-}
-
 // maxResultChars is what Claude Code takes at most.
 const maxResultChars = 500_000
-
-func (r *reader) readResultChars(o *host.Override, v jsonedit.Value) {
-	n, ok := v.AsInt()
-	if !ok || n < 1 || n > maxResultChars {
-		r.errorf(v.Start, "%s must be a whole number from 1 to %d", r.field, maxResultChars)
-		return
-	}
-	o.MaxResultSizeChars = int(n)
-}
 
 // readOffered reads a name that models see.
 func (r *reader) readOffered(v jsonedit.Value) string {
@@ -186,7 +174,7 @@ func (r *reader) readAnnotations(o *host.Override, v jsonedit.Value) {
 		}
 		r.field = field + "." + m.Name
 		value := r.readBool(m.Value)
-		if r.Project && toolhint.IsSafe(m.Name, value) {
+		if r.isProject && toolhint.IsSafe(m.Name, value) {
 			r.errorf(m.Offset, "%s: %t makes the tool look safer, which only your own file may do",
 				r.field, value)
 		}
@@ -232,17 +220,6 @@ func (r *reader) readArguments(o *host.Override, v jsonedit.Value) {
 	}
 }
 
-// readJSON reads any value.
-func (r *reader) readJSON(v jsonedit.Value) json.RawMessage {
-	text, _ := jsonscan.AppendCompact(nil, v.JSON()) // it has been validated
-	return text
-}
-
-// encodeOverrides returns the value of the member overrides.
-func encodeOverrides(s *Server) any {
-	return encodeByName(s.ItemOverrides, overrideFields())
-}
-
 // encodeByName returns an object of objects with these members, or nil if there are none.
 func encodeByName[T any](byName map[string]T, fields []field[*T]) any {
 	if len(byName) == 0 {
@@ -260,20 +237,6 @@ func encodeByName[T any](byName map[string]T, fields []field[*T]) any {
 // encodeArguments returns the value of the member arguments.
 func encodeArguments(o *host.Override) any {
 	return encodeByName(o.Arguments, argumentFields())
-}
-
-// redactOverrides returns overrides without the values of arguments.
-func redactOverrides(all map[string]host.Override) map[string]host.Override {
-	shown := maps.Clone(all)
-	for key, o := range shown {
-		o.Arguments = maps.Clone(o.Arguments)
-		for name, a := range o.Arguments {
-			redactFields(argumentFields(), &a)
-			o.Arguments[name] = a
-		}
-		shown[key] = o
-	}
-	return shown
 }
 
 // overridesSchema accepts what readOverrides does, except for what depends on several names.

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonedit"
@@ -13,17 +15,12 @@ import (
 	"github.com/stdwire/stdwire/internal/policy"
 )
 
-const (
-	// MaxFile limits the size of a file in bytes: 4 MiB.
-	MaxFile = jsonedit.MaxText
-	// MaxServers is the maximum number of servers of a file.
-	MaxServers = 256
-)
+// MaxServers is the maximum number of servers of a file.
+const MaxServers = 256
 
 const (
-	maxDiagnostics = 1000 // of a file; a file with more of them is broken
-	maxInputs      = 100
-	maxProfiles    = 256 // each with as many servers as a file
+	maxInputs   = 100
+	maxProfiles = 256 // each with as many servers as a file
 )
 
 // A Source is a file that may define servers.
@@ -38,6 +35,14 @@ type Source struct {
 	sharedFile     bool // a file that has other purposes, too, and may have no servers
 	required       bool // named by the user, so it must exist
 	relativeToFile bool // relative paths start at its directory, not at Workspace
+}
+
+// base returns the directory in which relative paths start.
+func (s Source) base() string {
+	if s.relativeToFile {
+		return filepath.Dir(s.Path)
+	}
+	return s.Workspace
 }
 
 // A File is the content of one file.
@@ -78,123 +83,125 @@ func (f *File) Err() error {
 // fail: problems are in Diagnostics.
 func Parse(env *Environment, source Source, data []byte) *File {
 	f := &File{Source: source}
-	r := &reader{Source: source, file: f, environment: env}
 	parseText := jsonedit.ParseJSON
 	if mcpjson.IsTOML(source.Path, data) {
 		parseText = jsonedit.ParseTOML
 	}
-	var err error
-	r.Text, err = parseText(source.Path, data)
+	text, err := parseText(source.Path, data)
 	if e, ok := err.(*jsonedit.Error); ok {
 		f.Diagnostics = append(f.Diagnostics,
 			Diagnostic{Position: Position{e.Name, e.Line, e.Column}, Severity: SeverityError,
 				Message: e.Reason})
 		return f
 	}
-	root, ok := r.Root()
-	if !ok {
-		return f
+	r := &fileReader{file: f, reader: &reader{Text: text, isProject: source.Project,
+		isCommandFile: func(command string) bool {
+			return env.isCommandFile(command, source.base())
+		}}}
+	if root, ok := r.Root(); ok {
+		r.readFile(root)
 	}
-	r.members(root) // reports duplicates
-	if r.serverSection, ok = r.findServers(root); ok {
-		f.Keys, f.Native = r.keys, r.isNative
-		r.readInputs(r.parent)
-		r.readServers(r.servers)
-		r.readProfiles(root)
-		r.readLimits(root)
-		r.readDiscover(root)
-		r.readRates(root)
-	}
-	r.readPolicy(root)
+	f.Diagnostics = r.diagnostics
 	return f
 }
 
-// A reader parses one file.
-type reader struct {
-	*jsonedit.Text
-	Source
-	serverSection
-	file        *File
-	environment *Environment
-
-	server       *Server         // the server that is being read, or nil
-	callbackPort int             // of the oauth that is being read; 0 if not given
-	field        string          // the member that is being read, for messages
-	transport    transport       // of the server
-	timeout      *jsonedit.Value // the member timeout of the server, or the default; nil if absent
+// A fileReader reads one file.
+type fileReader struct {
+	*reader
+	file    *File
+	servers jsonedit.Value
+	parent  jsonedit.Value // the object with inputs and the default timeout
 }
 
-func (r *reader) errorf(at int, format string, args ...any) {
-	r.report(SeverityError, at, format, args...)
-}
-func (r *reader) warnf(at int, format string,
-	args ...any) {
-	r.report(SeverityWarning, at, format, args...)
+// readFile reads the members of the file.
+func (r *fileReader) readFile(root jsonedit.Value) {
+	f := r.file
+	r.members(root) // reports duplicates
+	if r.findServers(root) {
+		f.Keys, f.Native = r.keys, r.isNative
+		r.readInputs()
+		r.readServers()
+		if r.isNative {
+			r.readProfiles(root)
+			f.Limits, f.limitsAt = r.readLimits(root)
+			f.Discover, f.discoverAt = r.readDiscover(root)
+			f.Rates, f.ratesAt = r.readRates(root)
+		}
+	}
+	r.readPolicy(root)
 }
 
-func (r *reader) report(severity string, at int, format string, args ...any) {
-	if r.hasTooManyDiagnostics() {
+// findServers finds the servers of a file and its format. It returns false if the file has no
+// member for servers, which is not an error.
+func (r *fileReader) findServers(root jsonedit.Value) bool {
+	if !root.IsObject() {
+		r.errorf(root.Start, "the file must be an object, not %s", root.TypeName())
+		return false
+	}
+	found := false
+	for _, f := range formats() {
+		servers, ok := f.locate(root, r.file.Workspace)
+		switch {
+		case !ok:
+		case found && f.keys != "mcp" && f.keys != "the whole file":
+			r.warnf(servers.Start, "the servers under %s are not used: those under %s are", f.keys,
+				r.keys)
+		case found: // these formats also match files of an earlier format
+		case !servers.IsObject():
+			r.errorf(servers.Start, "%s must be an object of servers by their ids, not %s", f.keys,
+				servers.TypeName())
+			return false
+		default:
+			found, r.format, r.servers, r.parent = true, f, servers, root
+		}
+	}
+	if !found {
+		r.warnNoServers(root)
+		return false
+	}
+	if r.keys == "mcp.servers" {
+		r.parent, _ = root.Member("mcp")
+	}
+	if _, ok := root.Member("mcpProxy"); ok && r.keys == "mcpServers" {
+		r.format = r.asMCPProxy()
+	}
+	return true
+}
+
+// warnNoServers adds a warning if the file should have servers.
+func (r *fileReader) warnNoServers(root jsonedit.Value) {
+	members := root.Members()
+	if r.file.sharedFile || len(members) == 0 {
 		return
 	}
-	d := Diagnostic{Position: r.position(at), Severity: severity,
-		Message: fmt.Sprintf(format, args...)}
-	if r.server != nil {
-		d.Server = r.server.ID
-		if severity == SeverityError && r.server.Err == nil {
-			r.server.Err = d
+	keys := "mcpServers, servers, context_servers, mcp.servers and mcp"
+	if r.TOML != nil {
+		keys = "mcp_servers"
+	}
+	for _, m := range members {
+		if m.Name == "mcp" {
+			continue // one of keys, without servers
+		}
+		if match := near.Match(m.Name,
+			[]string{"mcpServers", "servers", "context_servers", "mcp_servers"}); match != "" {
+			r.warnf(m.Offset,
+				"the file has no servers under %s; %q is none of these: did you mean %s?", keys,
+				m.Name, match)
+			return
 		}
 	}
-	r.file.Diagnostics = append(r.file.Diagnostics, d)
-	if len(r.file.Diagnostics) == maxDiagnostics {
-		r.file.Diagnostics = append(r.file.Diagnostics,
-			Diagnostic{Position: d.Position, Severity: SeverityError,
-				Message: "the file has more errors; fix these first"})
-	}
-}
-
-// position returns the position of a byte of the text.
-func (r *reader) position(offset int) Position {
-	line, column := r.Position(offset)
-	return Position{r.Path, line, column}
-}
-
-// hasTooManyDiagnostics reports whether further diagnostics are dropped. Loops check it, because
-// finding a position takes time.
-func (r *reader) hasTooManyDiagnostics() bool { return len(r.file.Diagnostics) > maxDiagnostics }
-
-// lineColumn returns a position in the same file, for messages.
-func (r *reader) lineColumn(at int) string {
-	p := r.position(at)
-	return fmt.Sprintf("%d:%d", p.Line, p.Column)
-}
-
-// members returns the members of an object and reports duplicates.
-func (r *reader) members(v jsonedit.Value) []jsonedit.Member {
-	first := map[string]jsonedit.Member{}
-	return slices.DeleteFunc(v.Members(), func(m jsonedit.Member) bool {
-		other, duplicate := first[m.Name]
-		if !duplicate {
-			first[m.Name] = m
-			return false
-		}
-		if r.hasTooManyDiagnostics() {
-			return true
-		}
-		r.errorf(m.Offset,
-			"%.60q is already defined at %s; remove one of them",
-			m.Name, r.lineColumn(other.Offset))
-		return true
-	})
+	r.warnf(root.Start, "%s",
+		fmt.Sprintf("the file has no servers: there is nothing under %s", keys))
 }
 
 // readServers reads all servers.
-func (r *reader) readServers(all jsonedit.Value) {
+func (r *fileReader) readServers() {
 	preset, inputs := r.defaultTimeout(), map[string]Input{}
 	for _, input := range r.file.Inputs {
 		inputs[input.ID] = input
 	}
 	taken := map[string]string{}
-	for _, m := range r.members(all) {
+	for _, m := range r.members(r.servers) {
 		if strings.HasPrefix(m.Name, "$") && !m.IsObject() {
 			continue // $schema
 		}
@@ -207,21 +214,23 @@ func (r *reader) readServers(all jsonedit.Value) {
 			r.errorf(m.Offset, "the file has more than %d servers", MaxServers)
 			return
 		}
-		s := &Server{ID: m.Name, Position: r.position(m.Offset), Workspace: r.Workspace,
-			Project: r.Project, Inputs: inputs, Base: r.base()}
-		r.server, r.transport, r.timeout = s, 0, preset
-		r.readServer(m)
+		source := r.file.Source
+		s := &Server{ID: m.Name, Position: r.position(m.Offset), Workspace: source.Workspace,
+			Project: source.Project, Inputs: inputs, Base: source.base()}
+		r.server, r.err, r.transport, r.timeout = s.ID, nil, 0, preset
+		r.readServer(s, m)
+		s.Err = r.err
 		if other, duplicate := taken[strings.ToLower(s.ID)]; duplicate && other != s.ID {
 			r.warnf(m.Offset, "its id differs from %q only in case", other)
 		}
 		taken[strings.ToLower(s.ID)] = s.ID
 		r.file.Servers = append(r.file.Servers, s)
-		r.server = nil
+		r.server = ""
 	}
 }
 
 // defaultTimeout returns opencode's default for the timeouts of all servers.
-func (r *reader) defaultTimeout() *jsonedit.Value {
+func (r *fileReader) defaultTimeout() *jsonedit.Value {
 	if r.keys != "mcp.servers" {
 		return nil
 	}
@@ -232,36 +241,77 @@ func (r *reader) defaultTimeout() *jsonedit.Value {
 }
 
 // readServer reads one server.
-func (r *reader) readServer(m jsonedit.Member) {
-	s := r.server
+func (r *fileReader) readServer(s *Server, m jsonedit.Member) {
 	if itemname.CheckID(s.ID) != nil {
-		r.invalidID(m)
+		r.invalidID(s, m)
 	}
 	if !m.IsObject() {
 		r.errorf(m.Start, "a server must be an object, not %s", m.TypeName())
 		return
 	}
-	readMembers(r, m.Value, "", s, serverFields(), r.unknownField)
-	r.applyTimeout()
-	if s.Err == nil { // after an error, a member may only seem to be missing
-		r.checkTransport(m)
-		r.checkCredentials(m)
+	readMembers(r.reader, m.Value, "", s, serverFields(),
+		func(m jsonedit.Member) { r.unknownField(s, m) })
+	r.applyTimeout(s)
+	if r.err == nil { // after an error, a member may only seem to be missing
+		r.checkTransport(s, m)
+		r.checkCredentials(s, m)
 	}
-	if s.URL != "" && s.Err == nil {
+	if s.URL != "" && r.err == nil {
 		if problem := urlProblem(s.URL); problem != "" {
 			r.errorf(m.Offset, "%s", problem)
 		}
 	}
 }
 
+// unknownField keeps an unknown member, and warns about it unless other applications commonly write
+// it.
+func (r *fileReader) unknownField(s *Server, m jsonedit.Member) {
+	if m.Name != "tools" { // Codex's member, which Parse would read as stdwire's
+		s.extraFields = append(s.extraFields, extraField{m.Name, m.JSON()})
+	}
+	if r.hasTooManyDiagnostics() || strings.HasPrefix(m.Name, "$") || m.Name == "description" ||
+		m.Name == "name" {
+		return
+	}
+	if match := near.Match(m.Name, fieldsOf(serverFields())); match != "" && match != m.Name {
+		r.warnf(m.Offset, "unknown field %.60q; did you mean %s?", m.Name, match)
+		return
+	}
+	r.warnf(m.Offset, "unknown field %.60q; it does nothing here", m.Name)
+}
+
+// applyTimeout applies the member timeout, whose meaning depends on the format. callTimeoutMs and
+// startTimeoutMs have precedence.
+func (r *fileReader) applyTimeout(s *Server) {
+	if r.timeout == nil {
+		return
+	}
+	v := *r.timeout
+	r.field = "timeout"
+	target, name := &s.CallTimeout, "callTimeoutMs"
+	if r.startTimeout {
+		target, name = &s.StartTimeout, "startTimeoutMs"
+	}
+	d := r.readDuration(v, r.timeoutUnit)
+	if r.ambiguousTimeout && 0 < d && d < time.Second {
+		r.warnf(v.Start,
+			"timeout is not used: in milliseconds it is too short; write %s",
+			name)
+		return
+	}
+	if *target == 0 {
+		*target = d
+	}
+}
+
 // invalidID renames a server whose name is not a valid id, or reports an error.
-func (r *reader) invalidID(m jsonedit.Member) {
+func (r *fileReader) invalidID(s *Server, m jsonedit.Member) {
 	id := itemname.SuggestID(m.Name)
 	_, taken := r.servers.Member(id)
-	taken = taken || slices.ContainsFunc(r.file.Servers, func(s *Server) bool { return s.ID == id })
+	taken = taken || slices.ContainsFunc(r.file.Servers, func(o *Server) bool { return o.ID == id })
 	switch {
-	case r.Rename && id != "" && !taken:
-		r.server.ID = id
+	case r.file.Rename && id != "" && !taken:
+		s.ID, r.server = id, id
 		r.warnf(m.Offset, "it was called %.60q, which is not a valid id", m.Name)
 	default:
 		hint := ""
@@ -275,8 +325,7 @@ func (r *reader) invalidID(m jsonedit.Member) {
 }
 
 // checkTransport reports a missing command or URL, and members of the other transport.
-func (r *reader) checkTransport(m jsonedit.Member) {
-	s := r.server
+func (r *fileReader) checkTransport(s *Server, m jsonedit.Member) {
 	switch {
 	case s.Command != "" && s.URL != "":
 		r.errorf(m.Offset, "it has a command and a URL; remove one of them")
@@ -302,17 +351,35 @@ func (r *reader) checkTransport(m jsonedit.Member) {
 	}
 }
 
-// base returns the directory in which relative paths start.
-func (s Source) base() string {
-	if s.relativeToFile {
-		return filepath.Dir(s.Path)
+// checkCredentials reports credentials that do not fit the rest of the definition.
+func (r *fileReader) checkCredentials(s *Server, m jsonedit.Member) {
+	c := s.Credentials
+	if c == nil {
+		return
 	}
-	return s.Workspace
+	for _, t := range credentialTypes {
+		switch {
+		case t.CredentialType != c.Type:
+		case s.URL != "" && !t.forURL:
+			r.errorf(m.Offset, "credentials of the type %s are for servers with a command", c.Type)
+		case s.Command != "" && !t.forCommand:
+			r.errorf(m.Offset, "credentials of the type %s are for servers with a URL", c.Type)
+		}
+	}
+	switch {
+	case s.PerSession:
+		r.errorf(m.Offset, "perSession and credentials exclude each other: with credentials, each user has a process or connection")
+	case c.Type == CredentialIDJAG && (s.OAuth == nil || s.OAuth.ClientID == "" ||
+		s.OAuth.Issuer == ""):
+		r.errorf(m.Offset, "credentials of the type idjag need \"oauth\" with the clientId of the gateway at the server's authorization server, and its issuer")
+	case c.Type == CredentialOAuth && s.OAuth != nil && s.OAuth.Disabled:
+		r.errorf(m.Offset, "credentials of the type oauth and \"oauth\": false exclude each other")
+	}
 }
 
 // readInputs reads the inputs of VS Code.
-func (r *reader) readInputs(beside jsonedit.Value) {
-	all, _ := beside.Member("inputs")
+func (r *fileReader) readInputs() {
+	all, _ := r.parent.Member("inputs")
 	for i, v := range all.Elements() {
 		if i == maxInputs {
 			r.errorf(v.Start, "the file has more than %d inputs", maxInputs)
@@ -339,9 +406,9 @@ func (r *reader) readInputs(beside jsonedit.Value) {
 }
 
 // readProfiles reads the profiles.
-func (r *reader) readProfiles(root jsonedit.Value) {
+func (r *fileReader) readProfiles(root jsonedit.Value) {
 	all, ok := root.Member("profiles")
-	if !r.isNative || !ok {
+	if !ok {
 		return
 	}
 	r.file.Profiles, r.file.profileAt = map[string][]string{}, map[string]Position{}
@@ -371,54 +438,41 @@ func (r *reader) readProfiles(root jsonedit.Value) {
 	}
 }
 
-// suggestion returns a hint with similar ids of servers or all ids, to append to a message.
-func suggestion(id string, servers []*Server) string {
-	var ids []string
-	for _, s := range servers {
-		ids = append(ids, s.ID)
+// readPolicy reads the rules about who may do what. Rules that cannot be used make the file
+// unusable: without them, everybody could do everything.
+func (r *fileReader) readPolicy(root jsonedit.Value) {
+	table, ok := root.Member("policy")
+	if !ok {
+		return
 	}
-	if hint := near.Instead(id, ids); hint != "" {
-		return "; " + hint
+	_, hasRules := table.Member("rules")
+	switch {
+	case r.file.Keys == "" && hasRules:
+		r.errorf(table.Start,
+			"the file has a policy and no servers: name it with --policy, or move the policy to the file of the servers")
+	case !r.isNative && hasRules:
+		r.errorf(table.Start,
+			"the servers of the file are in the form of another application, which has no policy: put the policy into a file of its own for --policy")
+	case r.isNative:
+		r.file.policyAt = r.position(table.Start)
+		var err error
+		if r.file.Policy, err = policy.Parse(table); err != nil {
+			r.reportPolicy(err)
+		}
 	}
-	return ""
 }
 
-// A Position is a place in a file. Line and Column count from 1, the column in characters. Line is
-// 0 for the file as a whole.
-type Position struct {
-	File         string
-	Line, Column int
-}
-
-func (p Position) String() string {
-	if p.Line == 0 {
-		return p.File
+// reportPolicy reports the problems of a table.
+func (r *fileReader) reportPolicy(err error) {
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
 	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
-}
-
-// The severities of a [Diagnostic].
-const (
-	// SeverityWarning: it works, but perhaps not as intended.
-	SeverityWarning = "warning"
-	// SeverityError: the server, or the file if no server is named, cannot be used.
-	SeverityError = "error"
-)
-
-// A Diagnostic describes a problem in a file and its remedy. It never quotes a value that may be
-// secret.
-type Diagnostic struct {
-	Position
-	Severity string // SeverityWarning, SeverityError
-	Server   string // the id of the server, or ""
-	Message  string
-}
-
-// Error returns the position, the server and the message on one line.
-func (d Diagnostic) Error() string {
-	where := d.Position.String() + ": "
-	if d.Server != "" {
-		where += fmt.Sprintf("server %q: ", d.Server)
+	for _, err := range all {
+		if e, ok := errors.AsType[*jsonedit.Error](err); ok {
+			r.diagnostics = append(r.diagnostics,
+				Diagnostic{Position: Position{e.Name, e.Line, e.Column}, Severity: SeverityError,
+					Message: "policy: " + e.Reason})
+		}
 	}
-	return where + d.Message
 }

@@ -133,23 +133,23 @@ func ratesSchema() object {
 	return object{"type": "array", "maxItems": maxRates, "items": element}
 }
 
-// readRates reads the rates of a gateway.
-func (r *reader) readRates(root jsonedit.Value) {
-	all, ok := root.Member("rates")
-	if !r.isNative || !ok {
-		return
+// readRates reads the rates of a gateway, and returns their position, zero if there are none.
+func (r *reader) readRates(root jsonedit.Value) (all []Rate, at Position) {
+	array, ok := root.Member("rates")
+	if !ok {
+		return nil, at
 	}
 	r.field = "rates"
-	if !all.IsArray() {
-		r.typeError(all, "an array of objects")
-		return
+	if !array.IsArray() {
+		r.typeError(array, "an array of objects")
+		return nil, at
 	}
-	r.file.ratesAt = r.position(all.Start)
+	at = r.position(array.Start)
 	names := map[string]bool{}
-	for i, v := range all.Elements() {
+	for i, v := range array.Elements() {
 		if i == maxRates {
 			r.errorf(v.Start, "rates has more than %d elements", maxRates)
-			return
+			return all, at
 		}
 		prefix := fmt.Sprintf("rates[%d]", i)
 		r.field = prefix
@@ -169,8 +169,9 @@ func (r *reader) readRates(root jsonedit.Value) {
 				prefix, t.Name)
 		}
 		names[t.Name] = true
-		r.file.Rates = append(r.file.Rates, t)
+		all = append(all, t)
 	}
+	return all, at
 }
 
 // complete sets the defaults, and returns what is wrong with the members together.
@@ -237,15 +238,6 @@ func (r *reader) readPer(v jsonedit.Value) (all []string) {
 			strings.Join(ratePers, ", "))
 	}
 	return all
-}
-
-func (r *reader) readCount(v jsonedit.Value, least, most int64) int {
-	n, ok := v.AsInt()
-	if !ok || n < least || n > most {
-		r.errorf(v.Start, "%s must be a whole number from %d to %d", r.field, least, most)
-		return 0
-	}
-	return int(n)
 }
 
 func (r *reader) readRateText(t *Rate, v jsonedit.Value) {

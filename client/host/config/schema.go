@@ -65,79 +65,6 @@ func Schema() []byte {
 	return jsonedit.Indent(jsonedit.Encode(root), "", "  ")
 }
 
-func allOf(all ...object) object { return object{"allOf": all} }
-func not(s object) object        { return object{"not": s} }
-
-// has returns the schema of an object that has one of these members.
-func has(names ...string) object {
-	var all []object
-	for _, name := range names {
-		all = append(all, object{"required": []string{name}})
-	}
-	if len(all) == 1 {
-		return all[0]
-	}
-	return anyOf(all...)
-}
-
-// given returns the schema of an object in which one of these members is a string other than "".
-func given(names ...string) object {
-	var all []object
-	for _, name := range names {
-		all = append(all, object{"required": []string{name},
-			"properties": object{name: not(object{"const": ""})}})
-	}
-	return anyOf(all...)
-}
-
-// withMember returns the schema of an object in which a member, if present, matches s.
-func withMember(name string, s object) object { return object{"properties": object{name: s}} }
-
-// closed returns s with other members forbidden.
-func closed(s object) object {
-	s["additionalProperties"] = false
-	return s
-}
-
-// described returns s with a description.
-func described(s object, help string) object {
-	c := object{"description": help}
-	for key, value := range s {
-		c[key] = value
-	}
-	return c
-}
-
-// objectSchema is the schema of an object with these fields. It may have others.
-func objectSchema[R any](fields []field[R]) object {
-	properties := object{}
-	var conflicts []object
-	for _, f := range fields {
-		for i, name := range f.names {
-			help := f.help
-			if i > 0 {
-				help = "The same as " + f.names[0] + "."
-			}
-			properties[name] = described(f.schema, help)
-			if name == "auth" { // see readMembers
-				properties[name] = object{"if": object{"type": "object"}, "then": properties[name]}
-			}
-			for _, other := range f.names[:i] {
-				both := object{"required": []string{other, name}}
-				if name == "auth" {
-					both = allOf(both, withMember(name, object{"type": "object"}))
-				}
-				conflicts = append(conflicts, not(both))
-			}
-		}
-	}
-	s := object{"type": "object", "properties": properties}
-	if conflicts != nil {
-		s["allOf"] = conflicts
-	}
-	return s
-}
-
 // zedServersSchema returns the schema of the servers of Zed. A server without a command and a URL
 // belongs to an extension; the parser reads nothing of it, not even its id.
 func zedServersSchema() object {
@@ -159,9 +86,6 @@ func serversSchema(server object) object {
 		"propertyNames": anyOf(pattern(`^\$`), allOf(pattern(idPattern), not(pattern(`__`)))),
 	}
 }
-
-// idPattern matches the ids of servers and the names of profiles, except those with "__".
-const idPattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`
 
 func profilesSchema() object {
 	return object{"type": "object",
@@ -249,4 +173,80 @@ func mcpSchema() object {
 func wholeFileSchema() object {
 	return object{"patternProperties": object{`^([^$]|$)`: reference("isServer")},
 		"not": object{"additionalProperties": not(reference("isServer"))}}
+}
+
+// fileFields returns the members of a file. Their read functions are nil, because the meaning of
+// some depends on others: see [formats], readInputs and readProfiles.
+func fileFields() []field[*File] {
+	servers := valueType{"object of servers by id", object{}}
+	return []field[*File]{
+		{names: []string{"mcpServers"}, valueType: servers,
+			help: "The servers, in stdwire's own form and that of most applications."},
+		{names: []string{"servers"}, valueType: servers,
+			help: "The servers in a file of VS Code or Dispatch."},
+		{names: []string{"context_servers"}, valueType: servers, help: "The servers in a file of Zed."},
+		{names: []string{"mcp_servers"}, valueType: servers,
+			help: "The servers in a file of Codex, which is TOML."},
+		{names: []string{"mcp"}, valueType: valueType{"object", object{}},
+			help: "The servers in a file of opencode or Crush, or, in its member servers, of opencode 2 and VS Code's older settings."},
+		{names: []string{"projects"}, valueType: valueType{"object", object{}},
+			help: "The directories in Claude Code's settings; mcpServers of the working directory has the servers."},
+		{names: []string{"mcpProxy"}, valueType: valueType{"object", object{}},
+			help: "Marks a file of mcp-proxy, in which timeout counts nanoseconds."},
+		{names: []string{"profiles"}, valueType: valueType{"object of arrays of ids", object{}},
+			help: "Sets of servers by name, for --profile."},
+		{names: []string{"inputs"}, valueType: valueType{"array of objects", object{}},
+			help: "What ${input:ID} asks for, as in VS Code."},
+		{names: []string{"limits"}, valueType: valueType{"object", object{}},
+			help: "The limits of a gateway, in stdwire's own form of a file that is not a project's."},
+		{names: []string{"discover"}, valueType: valueType{"object of modes by clients' names",
+			discoverSchema()},
+			help: "How the tools are listed for clients, in such a file: " + discoveryForm + "."},
+		{names: []string{"policy"}, valueType: valueType{"object", object{}},
+			help: "The rules about who may do what, in such a file: see stdwire help policy."},
+		{names: []string{"rates"}, valueType: valueType{"array of objects", object{}},
+			help: "How often, and how many at a time, clients may call, in such a file."},
+	}
+}
+
+// inputFields returns the members of an element of inputs.
+func inputFields() []field[*Input] {
+	return []field[*Input]{
+		{names: []string{"id"}, valueType: textType, help: "The ID in ${input:ID}."},
+		{names: []string{"description"}, valueType: textType, help: "What the user is asked."},
+		{names: []string{"password"}, valueType: boolType,
+			help: "The value is not shown while it is typed."},
+	}
+}
+
+// A Field describes a member of a configuration file.
+type Field struct {
+	// the object: "file", "server", "tools", "override", "argument" of one, "options", "oauth",
+	// "credentials", "input", "limits" or "rate"
+	Object string
+	Names  []string // stdwire's name first, then those of other applications
+	Type   string   // of the value, for people
+	Help   string   // sentences
+}
+
+// Fields returns the members that [Parse] reads, by object.
+func Fields() (all []Field) {
+	all = appendFields(all, "file", fileFields())
+	all = appendFields(all, "server", serverFields())
+	all = appendFields(all, "tools", toolsFields())
+	all = appendFields(all, "override", overrideFields())
+	all = appendFields(all, "argument", argumentFields())
+	all = appendFields(all, "oauth", oauthFields())
+	all = appendFields(all, "credentials", credentialFields())
+	all = appendFields(all, "input", inputFields())
+	all = appendFields(all, "limits", limitFields())
+	all = appendFields(all, "rate", rateFields())
+	return appendFields(all, "options", optionsFields())
+}
+
+func appendFields[R any](all []Field, object string, fields []field[R]) []Field {
+	for _, f := range fields {
+		all = append(all, Field{object, f.names, f.name, f.help})
+	}
+	return all
 }

@@ -8,11 +8,6 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-var (
-	urlNames         = []string{"url", "serverUrl", "httpUrl"}
-	transportMembers = []string{"type", "transport", "transportType"}
-)
-
 // serverFields returns the members of a server.
 func serverFields() []field[*Server] { return slices.Concat(endpointFields(), settingFields()) }
 
@@ -49,7 +44,7 @@ func endpointFields() []field[*Server] {
 		{names: []string{"headers", "http_headers"}, valueType: headersType,
 			help: "HTTP headers for each request to the URL.",
 			at:   func(s *Server) any { return &s.Headers },
-			read: func(r *reader, _ *Server, v jsonedit.Value) { r.addHeaders(v, r.readMap(v)) }},
+			read: (*reader).readHeaders},
 		{names: []string{"env_http_headers"}, valueType: headersType, secret: notSecret,
 			help: "HTTP headers whose values are those of environment variables.",
 			read: (*reader).readHeaderVariables},
@@ -58,12 +53,16 @@ func endpointFields() []field[*Server] {
 			read: (*reader).readBearerVariable},
 		{names: []string{"oauth", "auth"}, valueType: oauthType, secret: secretOAuth,
 			help: "Authorization at the URL: false for none, or an object. See stdwire help auth.",
-			at:   func(s *Server) any { return &s.OAuth }, read: (*reader).readOAuth,
-			json: encodeOAuth},
+			at:   func(s *Server) any { return &s.OAuth },
+			read: func(r *reader, s *Server, v jsonedit.Value) { s.OAuth = r.readOAuth(v) },
+			json: func(s *Server) any { return s.OAuth.encode() }},
 		{names: []string{"credentials"}, valueType: credentialsType, secret: secretCredentials,
 			help: "What a gateway calls the server with for each of its users. See stdwire help credentials.",
 			at:   func(s *Server) any { return &s.Credentials }, before: "tlsCA",
-			read: (*reader).readCredentials, json: encodeCredentials},
+			read: func(r *reader, s *Server, v jsonedit.Value) {
+				s.Credentials = r.readCredentials(v)
+			},
+			json: func(s *Server) any { return s.Credentials.encode() }},
 		{names: []string{"tlsCA"}, valueType: textType, secret: notSecret,
 			help: "A PEM file of the authorities that sign the server's certificate, in place of the system's.",
 			at:   func(s *Server) any { return &s.TLS.CA }},
@@ -162,7 +161,10 @@ func settingFields() []field[*Server] {
 		{names: []string{"overrides"}, valueType: overridesType, secret: secretOverrides,
 			help: "What a gateway offers in place of the server's definitions, by the names of tools, and of others after \"prompt:\" or \"resource:\".",
 			at:   func(s *Server) any { return &s.ItemOverrides },
-			read: (*reader).readOverrides, json: encodeOverrides},
+			read: func(r *reader, s *Server, v jsonedit.Value) {
+				s.ItemOverrides = r.readOverrides(v)
+			},
+			json: func(s *Server) any { return encodeByName(s.ItemOverrides, overrideFields()) }},
 		{names: []string{"asTools"}, valueType: boolType, secret: notSecret,
 			help: "A gateway offers the resources and prompts as tools too, for hosts that know only tools: list_resources, read_resource, list_prompts and get_prompt.",
 			at:   func(s *Server) any { return &s.AsTools }},

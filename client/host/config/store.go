@@ -182,3 +182,22 @@ func (st *Store) read() ([]trustEntry, error) {
 	}
 	return content.Trusted, nil
 }
+
+// An UntrustedError reports that a server or profile of a project's file is not trusted.
+type UntrustedError struct {
+	Server   string // "" for a profile
+	Profile  string
+	Position Position
+	Changed  bool // an earlier definition was trusted
+}
+
+func (e *UntrustedError) Error() string {
+	what := "is not trusted"
+	if e.Changed {
+		what = "has changed since it was trusted"
+	}
+	if e.Profile != "" {
+		return fmt.Sprintf("%s: profile %q %s", e.Position, e.Profile, what)
+	}
+	return fmt.Sprintf("%s: server %q %s", e.Position, e.Server, what)
+}

@@ -3,15 +3,24 @@ package config
 import (
 	"encoding/json"
 
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/jsonedit"
+)
+
+var (
+	toolFilterType = valueType{"object {mode, list}", object{"type": "object",
+		"properties": object{"mode": object{"enum": []string{"allow", "block"}},
+			"list": patternsType.schema},
+		"required": []string{"mode", "list"}}}
+	toolsType = valueType{"array of patterns, or object",
+		anyOf(patternsType.schema, reference("tools"))}
+	optionsType = valueType{"object", reference("options")}
 )
 
 // readTools reads tools: {allow, deny}, or an array of allowed patterns. An unknown member is an
 // error, because ignoring it could allow tools that it denies.
 func (r *reader) readTools(s *Server, v jsonedit.Value) {
 	if v.IsArray() {
-		r.setAllow(v, r.readPatterns(v))
+		r.setAllow(s, v, r.readPatterns(v))
 		return
 	}
 	if !v.IsObject() {
@@ -52,7 +61,7 @@ func encodeTools(s *Server) any {
 	return json.RawMessage(jsonedit.Object(encodeFields(toolsFields(), s)))
 }
 
-func (r *reader) readAllow(_ *Server, v jsonedit.Value) { r.setAllow(v, r.readPatterns(v)) }
+func (r *reader) readAllow(s *Server, v jsonedit.Value) { r.setAllow(s, v, r.readPatterns(v)) }
 
 func (r *reader) readDeny(s *Server, v jsonedit.Value) {
 	s.Filter.Deny = append(s.Filter.Deny, r.readPatterns(v)...)
@@ -60,21 +69,13 @@ func (r *reader) readDeny(s *Server, v jsonedit.Value) {
 
 // setAllow sets the allowed patterns. It is an error if two members set them, because it is unclear
 // which one restricts the other.
-func (r *reader) setAllow(v jsonedit.Value, patterns []string) {
-	if r.server.Filter.Allow != nil {
+func (r *reader) setAllow(s *Server, v jsonedit.Value, patterns []string) {
+	if s.Filter.Allow != nil {
 		r.errorf(v.Start,
 			"%s: another field has already said which tools are allowed; remove one of them",
 			r.field)
 	}
-	r.server.Filter.Allow = patterns
-}
-
-func (r *reader) readPatterns(v jsonedit.Value) []string {
-	all := append([]string{}, r.readStrings(v)...)
-	if err := (&host.Filter{Allow: all}).Check(); err != nil {
-		r.errorf(v.Start, "%s: %v", r.field, err)
-	}
-	return all
+	s.Filter.Allow = patterns
 }
 
 // readToolFilter reads toolFilter of mcp-proxy.
@@ -88,7 +89,7 @@ func (r *reader) readToolFilter(s *Server, v jsonedit.Value) {
 	names := r.readPatterns(list)
 	switch word, _ := mode.AsString(); word {
 	case "allow":
-		r.setAllow(list, names)
+		r.setAllow(s, list, names)
 	case "block":
 		s.Filter.Deny = append(s.Filter.Deny, names...)
 	default:
