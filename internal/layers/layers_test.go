@@ -682,6 +682,7 @@ type goPackage struct {
 	Imports    []string
 	Deps       []string
 	GoFiles    []string
+	Export     string // the file with its types, if go list had the flag -export
 }
 
 // list runs go list with args and returns the packages that it prints.
@@ -691,7 +692,7 @@ func list(t *testing.T, args ...string) []goPackage {
 		t.Skip("no go command; only Windows skips this test")
 	}
 	cmd := exec.Command("go",
-		append([]string{"list", "-json=ImportPath,Standard,Imports,Deps,GoFiles"}, args...)...)
+		append([]string{"list", "-json=ImportPath,Standard,Imports,Deps,GoFiles,Export"}, args...)...)
 	cmd.Dir = "../.."
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
