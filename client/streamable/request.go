@@ -96,15 +96,19 @@ func (c *conn) modernHeaders(h http.Header, revision, method string, params []by
 	return err
 }
 
-// idempotentMethods are the requests without side effects. net/http may send them again if an idle
-// connection turns out to be closed.
-var idempotentMethods = map[string]bool{
-	mcp.MethodDiscover: true, mcp.MethodListTools: true, mcp.MethodListResources: true,
-	mcp.MethodListResourceTemplates: true, mcp.MethodReadResource: true,
-	mcp.MethodListPrompts: true, mcp.MethodGetPrompt: true, mcp.MethodComplete: true,
-	mcp.MethodGetTask: true, mcp.MethodPing: true, mcp.MethodListSkills: true,
-	mcp.MethodGetSkill: true, mcp.MethodReadDirectory: true,
-}
+// idempotentMethods are the requests that net/http may send again if an idle connection turns out
+// to be closed.
+var idempotentMethods = func() map[string]bool {
+	all := map[string]bool{}
+	for _, revision := range mcp.Supported() {
+		for m := range mcp.Methods(revision) {
+			if m.Idempotent {
+				all[m.Name] = true
+			}
+		}
+	}
+	return all
+}()
 
 // markIdempotent marks a request as idempotent for net/http. A header without values is not sent.
 func markIdempotent(h http.Header) { h["Idempotency-Key"] = []string{} }

@@ -67,6 +67,9 @@ type Method struct {
 	Extension    string // the extension that it is part of, if any
 	// its result carries CacheHints (MCP 2026-07-28, Caching, "Cacheable Results")
 	Cacheable bool
+	// the request has no effect, so that a client may send it again if it is not known whether it
+	// arrived (RFC 9110, section 9.2.2)
+	Idempotent bool
 	// the server may ask for input while it handles the request: with requests of its own if the
 	// revision is legacy, else with an InputRequiredResult (MCP 2026-07-28, Multi Round-Trip
 	// Requests, "Supported Requests")
@@ -84,35 +87,41 @@ const (
 // A method has a row for each range of revisions with the same properties.
 var methodTable = [...]Method{
 	{Name: MethodInitialize, Sender: ByClient, Since: oldest, Until: LatestLegacy},
-	{Name: MethodPing, Sender: both, Since: oldest, Until: LatestLegacy},
-	{Name: MethodDiscover, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
+	{Name: MethodPing, Sender: both, Since: oldest, Until: LatestLegacy, Idempotent: true},
+	{Name: MethodDiscover, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true,
+		Idempotent: true},
 	{Name: MethodListen, Sender: ByClient, Since: Rev20260728, Until: Latest},
 
-	{Name: MethodListTools, Sender: ByClient, Since: oldest, Until: LatestLegacy},
-	{Name: MethodListTools, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
+	{Name: MethodListTools, Sender: ByClient, Since: oldest, Until: LatestLegacy, Idempotent: true},
+	{Name: MethodListTools, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true,
+		Idempotent: true},
 	{Name: MethodCallTool, Sender: ByClient, Since: oldest, Until: LatestLegacy,
 		RequestsInput: true},
 	{Name: MethodCallTool, Sender: ByClient, Since: Rev20260728, Until: Latest,
 		RequestsInput: true, NameParam: "name"},
-	{Name: MethodListResources, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+	{Name: MethodListResources, Sender: ByClient, Since: oldest, Until: LatestLegacy,
+		Idempotent: true},
 	{Name: MethodListResources, Sender: ByClient, Since: Rev20260728, Until: Latest,
-		Cacheable: true},
-	{Name: MethodListResourceTemplates, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+		Cacheable: true, Idempotent: true},
+	{Name: MethodListResourceTemplates, Sender: ByClient, Since: oldest, Until: LatestLegacy,
+		Idempotent: true},
 	{Name: MethodListResourceTemplates, Sender: ByClient, Since: Rev20260728, Until: Latest,
-		Cacheable: true},
+		Cacheable: true, Idempotent: true},
 	{Name: MethodReadResource, Sender: ByClient, Since: oldest, Until: LatestLegacy,
-		RequestsInput: true},
+		RequestsInput: true, Idempotent: true},
 	{Name: MethodReadResource, Sender: ByClient, Since: Rev20260728, Until: Latest,
-		Cacheable: true, RequestsInput: true, NameParam: "uri"},
+		Cacheable: true, RequestsInput: true, NameParam: "uri", Idempotent: true},
 	{Name: MethodSubscribe, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodUnsubscribe, Sender: ByClient, Since: oldest, Until: LatestLegacy},
-	{Name: MethodListPrompts, Sender: ByClient, Since: oldest, Until: LatestLegacy},
-	{Name: MethodListPrompts, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
+	{Name: MethodListPrompts, Sender: ByClient, Since: oldest, Until: LatestLegacy,
+		Idempotent: true},
+	{Name: MethodListPrompts, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true,
+		Idempotent: true},
 	{Name: MethodGetPrompt, Sender: ByClient, Since: oldest, Until: LatestLegacy,
-		RequestsInput: true},
+		RequestsInput: true, Idempotent: true},
 	{Name: MethodGetPrompt, Sender: ByClient, Since: Rev20260728, Until: Latest,
-		RequestsInput: true, NameParam: "name"},
-	{Name: MethodComplete, Sender: ByClient, Since: oldest, Until: Latest},
+		RequestsInput: true, NameParam: "name", Idempotent: true},
+	{Name: MethodComplete, Sender: ByClient, Since: oldest, Until: Latest, Idempotent: true},
 	{Name: MethodSetLevel, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 
 	{Name: MethodCreateMessage, Sender: ByServer, Since: oldest, Until: LatestLegacy},
@@ -122,20 +131,20 @@ var methodTable = [...]Method{
 	{Name: MethodListRoots, Sender: ByServer, Since: oldest, Until: LatestLegacy},
 	{Name: MethodListRoots, Sender: AsInput, Since: Rev20260728, Until: Latest},
 
-	{Name: MethodGetTask, Sender: both, Since: Rev20251125, Until: Rev20251125},
+	{Name: MethodGetTask, Sender: both, Since: Rev20251125, Until: Rev20251125, Idempotent: true},
 	{Name: MethodGetTask, Sender: ByClient, Since: Rev20260728, Until: Latest,
-		Extension: ExtensionTasks, NameParam: "taskId"},
+		Extension: ExtensionTasks, NameParam: "taskId", Idempotent: true},
 	{Name: MethodUpdateTask, Sender: ByClient, Since: Rev20260728, Until: Latest,
 		Extension: ExtensionTasks, NameParam: "taskId"},
 	{Name: MethodCancelTask, Sender: both, Since: Rev20251125, Until: Rev20251125},
 	{Name: MethodCancelTask, Sender: ByClient, Since: Rev20260728, Until: Latest,
 		Extension: ExtensionTasks, NameParam: "taskId"},
 	{Name: MethodListSkills, Sender: ByClient, Since: Rev20260728, Until: Latest,
-		Extension: ExtensionSkills, Cacheable: true},
+		Extension: ExtensionSkills, Cacheable: true, Idempotent: true},
 	{Name: MethodGetSkill, Sender: ByClient, Since: Rev20260728, Until: Latest,
-		Extension: ExtensionSkills, Cacheable: true},
+		Extension: ExtensionSkills, Cacheable: true, Idempotent: true},
 	{Name: MethodReadDirectory, Sender: ByClient, Since: Rev20260728, Until: Latest,
-		Extension: ExtensionSkills},
+		Extension: ExtensionSkills, Idempotent: true},
 	{Name: MethodTaskResult, Sender: both, Since: Rev20251125, Until: Rev20251125},
 	{Name: MethodListTasks, Sender: both, Since: Rev20251125, Until: Rev20251125},
 

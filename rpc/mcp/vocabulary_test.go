@@ -94,6 +94,7 @@ func TestMethodAt(t *testing.T) {
 			assert.Assert(t, !seen[m.Name], "%s has %s twice", r, m.Name)
 			seen[m.Name] = true
 			assert.Assert(t, paramsOf[m.Name] != nil, m.Name)
+			assert.Assert(t, m.Idempotent || !m.Cacheable, m.Name)
 		}
 	}
 }
