@@ -106,17 +106,22 @@ func (id ID) IsNull() bool { return id.kind == nullID }
 
 // AppendJSON appends the id as it was received, or null if it is absent.
 func (id ID) AppendJSON(dst []byte) []byte {
-	switch id.kind {
-	case intID:
+	if id.kind == intID {
 		return strconv.AppendInt(dst, id.num, 10)
-	case rawID:
-		return append(dst, id.raw...)
 	}
-	return append(dst, "null"...)
+	return append(dst, id.String()...)
 }
 
 // String returns the id's JSON text.
-func (id ID) String() string { return string(id.AppendJSON(nil)) }
+func (id ID) String() string {
+	switch id.kind {
+	case intID:
+		return strconv.FormatInt(id.num, 10)
+	case rawID:
+		return id.raw
+	}
+	return "null"
+}
 
 // MarshalJSON implements [json.Marshaler].
 func (id ID) MarshalJSON() ([]byte, error) { return id.AppendJSON(nil), nil }

@@ -121,7 +121,7 @@ func (o Options) New(stream io.ReadWriteCloser) *Peer {
 	// The end of o.Context reaches handlers through fail, so that the cause they see matches
 	// ErrClosed.
 	p.ctx, p.cancel = context.WithCancelCause(
-		&peerContext{context.WithoutCancel(o.Context), p})
+		&peerContext{context.Background(), o.Context, p})
 	if p.line, _ = o.Context.Value(turn.Key{}).(*turn.Line); p.line == nil {
 		p.line = new(turn.Line)
 	}

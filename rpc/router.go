@@ -174,10 +174,12 @@ func checkParams[P any](method string, positions []string) {
 	}
 }
 
-// A peerContext is the context of a peer's messages.
+// A peerContext is the context of a peer's messages. It has the values of Options.Context, and does
+// not end. The Value of context.WithoutCancel would allocate for each key that others ask it for.
 type peerContext struct {
-	context.Context
-	peer *Peer
+	context.Context // context.Background
+	values          context.Context
+	peer            *Peer
 }
 
 type peerKey struct{}
@@ -190,7 +192,7 @@ func (c *peerContext) Value(key any) any {
 	case turn.Key{}:
 		return c.peer.line
 	}
-	return c.Context.Value(key)
+	return c.values.Value(key)
 }
 
 // PeerFromContext returns the peer whose handler was called with ctx, so that the handler can call

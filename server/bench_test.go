@@ -15,7 +15,7 @@ import (
 )
 
 // echoServer returns a server whose tools return their text, made in each way to make a tool.
-func echoServer(b *testing.B, o server.Options) *server.Server {
+func echoServer(b testing.TB, o server.Options) *server.Server {
 	c := dispatch.NewCatalog()
 	echo := func(_ context.Context, in report) (report, error) { return in, nil }
 	dispatch.Add(c, dispatch.Spec{Name: "echo", Summary: "Echo.", Type: dispatch.Read}, echo)
@@ -33,26 +33,35 @@ func echoServer(b *testing.B, o server.Options) *server.Server {
 	return s
 }
 
-// benchmarkRequests measures requests, one at a time, over pipes in one process.
-func benchmarkRequests(b *testing.B, s *server.Server, method, params string) {
+// requestsOver returns a function that sends a request over pipes to a server in the same process,
+// and reads the response.
+func requestsOver(t testing.TB, s *server.Server, method, params string) func() {
 	r1, w1 := io.Pipe()
 	r2, w2 := io.Pipe()
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(context.Background(), stream{r1, w2}) }()
+	t.Cleanup(func() {
+		w1.Close()
+		must(t, <-ended)
+	})
 	in := bufio.NewReaderSize(r2, 4<<20)
-	frame := []byte(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params +
-		`"_meta":{` + modern + "}}}\n")
+	frame := []byte(`{"jsonrpc":"2.0","id":123456789,"method":"` + method + `","params":{` +
+		params + `"_meta":{` + modern + "}}}\n")
+	return func() {
+		_, err := w1.Write(frame)
+		must(t, err)
+		_, err = in.ReadSlice('\n')
+		must(t, err)
+	}
+}
+
+// benchmarkRequests measures requests, one at a time.
+func benchmarkRequests(b *testing.B, s *server.Server, method, params string) {
+	request := requestsOver(b, s, method, params)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := w1.Write(frame); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := in.ReadSlice('\n'); err != nil {
-			b.Fatal(err)
-		}
+		request()
 	}
-	w1.Close()
-	<-ended
 }
 
 // BenchmarkCallTool measures typed and validated calls of several sizes.

@@ -74,15 +74,15 @@ func (r *request) unwrap() error {
 }
 
 // checkCaller returns the result for a client that may not call a tool in the way it has, or nil.
-func (r *request) checkCaller(found *item, name string) (*Result, error) {
+func (r *request) checkCaller(found *item, name []byte) (*Result, error) {
 	switch {
 	case r.through == discovery.Unknown:
 		return nil, nil
 	case found == nil:
-		return r.toolError("Unknown tool: " + printable.TruncateBytes(name, 200) + ". " +
+		return r.toolError("Unknown tool: " + printable.TruncateBytes(string(name), 200) + ". " +
 			discovery.Find + " returns the names of tools.")
 	}
-	if err := r.through.Check(name, found.Definition); err != nil {
+	if err := r.through.Check(string(name), found.Definition); err != nil {
 		return r.toolError(err.Error())
 	}
 	return nil, nil

@@ -160,16 +160,17 @@ func scan(next rpc.Handler) rpc.Handler {
 
 // request returns the request for a call of handle. It fails if the params are invalid.
 func (s *Server) request(ctx context.Context, req *rpc.Request) (*request, error) {
+	var scanned *scannedRequest
 	if len(s.o.Middleware) > 0 {
-		scanned, _ := ctx.Value(scannedKey{}).(*scannedRequest)
-		if scanned != nil && scanned.Of(req.Params) && scanned.used.CompareAndSwap(false, true) {
-			scanned.request.Context, scanned.request.Request = ctx, req
-			return &scanned.request, scanned.err
-		}
+		scanned, _ = ctx.Value(scannedKey{}).(*scannedRequest)
+	}
+	if scanned != nil && scanned.Of(req.Params) && scanned.used.CompareAndSwap(false, true) {
+		scanned.request.Context, scanned.request.Request = ctx, req
+		return &scanned.request, scanned.err
 	}
 	r := new(request)
 	err := r.open(ctx, req)
-	if scanned, _ := ctx.Value(scannedKey{}).(*scannedRequest); scanned != nil {
+	if scanned != nil {
 		// middleware may have changed the params, but not by which tool the client calls
 		r.through, r.refused, r.finds = scanned.request.through, scanned.request.refused,
 			scanned.request.finds

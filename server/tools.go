@@ -196,7 +196,7 @@ func callTool(r *request) (*Result, error) {
 	if err != nil {
 		return r.handlerError(err)
 	}
-	if result, err := r.checkCaller(found, string(name)); result != nil || err != nil {
+	if result, err := r.checkCaller(found, name); result != nil || err != nil {
 		return result, err
 	}
 	if found == nil {
