@@ -66,6 +66,9 @@ func (c *newline) ReadFrame(dst []byte) ([]byte, error) {
 		case long:
 			return payload, nil
 		}
+		if cap(dst) < len(payload) {
+			dst = c.grow(dst, len(payload))
+		}
 		return append(dst, payload...), nil
 	}
 	return dst[:0], c.err

@@ -14,13 +14,12 @@ import (
 // read processes messages until the stream ends, and returns why.
 func (p *Peer) read() error {
 	methods := make(map[string]string)
-	m := frameMemory{next: buffer.Get(0)}
+	var m frameMemory
 	if c, ok := p.codec.(growing); ok {
 		c.GrowWith(m.grow)
 	}
 	for {
-		var err error
-		m.next.B, err = p.codec.ReadFrame(m.next.B)
+		frame, err := m.read(p.codec)
 		if p.readerLeft.Load() {
 			return ErrClosed
 		}
@@ -31,7 +30,6 @@ func (p *Peer) read() error {
 			}
 			return err
 		}
-		frame := m.take()
 		if p.o.Hooks.CallsFrame() {
 			p.o.Hooks.Frame(p.ctx, Inbound, frame.B)
 		}
@@ -75,44 +73,67 @@ type growing interface {
 }
 
 // A frameMemory is the memory that frames are read into. While a connection waits for a message, it
-// keeps no more than a small buffer.
+// keeps idleFrame bytes at most.
 type frameMemory struct {
-	next     *buffer.Buffer
-	expected int // the size of a large frame that was read before: others may have it
+	next     *buffer.Buffer // nil: the next frame gets memory when it arrives
+	expected int            // the size of a large frame that was read before: others may have it
 }
 
-// maxExpected is the largest size that a frame is expected to have.
-const maxExpected = 4 << 20
+const (
+	// idleFrame is the largest memory that waits for a frame; frames in it are copied.
+	idleFrame = 4 << 10
+	// maxExpected is the largest size that a frame is expected to have.
+	maxExpected = 4 << 20
+)
 
-// grow returns a slice with the bytes of dst and room for n more. If that is large, it is from the
-// pool and has room for a frame of the expected size if that is at most four times as much; the
+// read reads a frame. Its memory belongs to the caller.
+func (m *frameMemory) read(codec framing.Codec) (*buffer.Buffer, error) {
+	b, err := codec.ReadFrame(m.next.Bytes())
+	if m.next == nil { // a codec has other memory
+		m.next = new(buffer.Buffer)
+	}
+	m.next.B = b
+	if err == nil {
+		return m.take(), nil
+	}
+	if cap(b) > idleFrame {
+		m.next.Free()
+		m.next = nil
+	}
+	return nil, err
+}
+
+// grow returns a slice with the bytes of dst and room for n more, in memory from the pool. If that
+// is large, it has room for a frame of the expected size if that is at most four times as much. The
 // memory of dst is then freed.
 func (m *frameMemory) grow(dst []byte, n int) []byte {
 	size := len(dst) + n
-	if size <= buffer.Small {
-		return slices.Grow(dst, n)
+	if size > buffer.Small {
+		size = max(size, min(m.expected, 4*size))
 	}
-	b := buffer.Get(max(size, min(m.expected, 4*size)))
-	grown := append(b.B, dst...)
-	(&buffer.Buffer{B: dst}).Free()
-	return grown
+	b := buffer.Get(size)
+	b.B = slices.Grow(append(b.B, dst...), n)
+	m.next.Free()
+	m.next = b
+	return b.B
 }
 
-// take returns the frame in next, and prepares next for another frame. The frame takes at most a
-// quarter more memory than it needs: its buffer may have been doubled as a message arrived, so that
-// the first large one is copied. Others of its size are read into a buffer that fits.
+// take returns the frame in next, and prepares next for another frame. A large frame takes at most
+// a quarter more memory than it needs: its buffer may have been doubled as a message arrived, so
+// that the first large one is copied. Others of its size are read into a buffer that fits.
 func (m *frameMemory) take() *buffer.Buffer {
 	frame, size, capacity := m.next, len(m.next.B), cap(m.next.B)
 	const slack = 64 // for the end of the line, and for a longer id
-	if size <= buffer.Small || size+size/4+2*slack < capacity {
+	large := capacity > buffer.Small
+	if capacity <= idleFrame || large && (size <= buffer.Small || size+size/4+2*slack < capacity) {
 		frame = buffer.Get(size)
 		frame.B = append(frame.B, m.next.B...)
-		if capacity <= buffer.Small {
+		if !large {
 			return frame
 		}
 		m.next.Free()
 	}
-	m.next = buffer.Get(0)
+	m.next = nil
 	if size > m.expected/4 && size > buffer.Small {
 		m.expected = min(size+slack, maxExpected)
 	}
