@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/ondemand"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -154,7 +155,7 @@ const (
 // Elicitation, "Completion Notifications for URL Mode Elicitation"). It also records the completion
 // of an unknown id, because the notification may arrive before the request.
 type urlElicitations struct {
-	ready chan struct{} // capacity 1: there are completions; nil without OnElicitComplete
+	deliver *ondemand.Task // calls OnElicitComplete; nil without that
 
 	mu          sync.Mutex
 	all         map[[sha256.Size]byte]*urlElicitation // by id
@@ -204,14 +205,11 @@ func (s *urlElicitations) put(params []byte) {
 
 // queueCompletion queues a call of OnElicitComplete, if it is set. The caller holds mu.
 func (s *urlElicitations) queueCompletion(id string) {
-	if s.ready == nil || len(s.completions) == maxURLElicitations {
+	if s.deliver == nil || len(s.completions) == maxURLElicitations {
 		return
 	}
 	s.completions = append(s.completions, id)
-	select {
-	case s.ready <- struct{}{}:
-	default:
-	}
+	s.deliver.Wake()
 }
 
 // markRequested records that the user is asked to visit the page.
@@ -248,20 +246,14 @@ func (s *urlElicitations) take() []string {
 	return news
 }
 
-// deliverElicitCompletions calls OnElicitComplete until the connection ends.
+// deliverElicitCompletions calls OnElicitComplete for what is complete, unless the connection has
+// ended.
 func (c *Client) deliverElicitCompletions() {
-	for {
-		select {
-		case <-c.urlElicitations.ready:
-		case <-c.ctx.Done():
+	for _, id := range c.urlElicitations.take() {
+		if c.ctx.Err() != nil {
 			return
 		}
-		for _, id := range c.urlElicitations.take() {
-			if c.ctx.Err() != nil {
-				return
-			}
-			c.runCallback("OnElicitComplete", func() { c.o.OnElicitComplete(id) })
-		}
+		c.runCallback("OnElicitComplete", func() { c.o.OnElicitComplete(id) })
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/ondemand"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -29,12 +30,17 @@ type watchedList struct {
 	refresh func(context.Context)
 
 	changed chan struct{} // capacity 1: the list has changed since the last refresh
+	task    ondemand.Task // refreshes it
 }
 
-func (l *watchedList) markChanged() {
+// markChanged has a list refreshed, once the connection is open. It does not block.
+func (c *Client) markChanged(l *watchedList) {
 	select {
 	case l.changed <- struct{}{}:
 	default:
+	}
+	if c.watching.Load() {
+		l.task.Wake()
 	}
 }
 
@@ -67,6 +73,7 @@ func (c *Client) newWatchedLists() []*watchedList {
 	lists = slices.DeleteFunc(lists, func(l *watchedList) bool { return l.refresh == nil })
 	for _, l := range lists {
 		l.changed = make(chan struct{}, 1)
+		l.task.Start, l.task.Do = c.background, func() { c.refreshChanged(l) }
 	}
 	return lists
 }
@@ -108,8 +115,11 @@ func (c *Client) watchLists() {
 	s := c.session.Load()
 	var filter mcp.SubscriptionFilter
 	declared := false
+	c.watching.Store(true)
 	for _, l := range c.lists {
-		c.wg.Go(func() { c.watchList(l) })
+		if len(l.changed) > 0 { // since before
+			l.task.Wake()
+		}
 		if l.isDeclared(&s.capabilities) {
 			declared = true
 			l.addTo(&filter)
@@ -120,36 +130,31 @@ func (c *Client) watchLists() {
 	}
 }
 
-// watchList refreshes a list when it has changed. A server that registers a hundred tools sends a
-// hundred notifications, so it waits until they pause. A change during a refresh causes another
+// refreshChanged refreshes a list if it has changed. A server that registers a hundred tools sends
+// a hundred notifications, so it waits until they pause. A change during a refresh causes another
 // one.
-func (c *Client) watchList(l *watchedList) {
-	for {
+func (c *Client) refreshChanged(l *watchedList) {
+	select {
+	case <-l.changed:
+	default:
+		return
+	}
+	calm, enough := time.NewTimer(debounceDelay), time.NewTimer(maxDebounceDelay)
+	defer calm.Stop()
+	defer enough.Stop()
+	for settled := false; !settled; {
 		select {
 		case <-l.changed:
+			calm.Reset(debounceDelay)
+		case <-calm.C:
+			settled = true
+		case <-enough.C:
+			settled = true
 		case <-c.ctx.Done():
 			return
 		}
-		calm, enough := time.NewTimer(debounceDelay), time.NewTimer(maxDebounceDelay)
-		for settled := false; !settled; {
-			select {
-			case <-l.changed:
-				calm.Reset(debounceDelay)
-			case <-calm.C:
-				settled = true
-			case <-enough.C:
-				settled = true
-			case <-c.ctx.Done():
-				settled = true
-			}
-		}
-		calm.Stop()
-		enough.Stop()
-		if c.ctx.Err() != nil {
-			return
-		}
-		l.refresh(c.ctx)
 	}
+	l.refresh(c.ctx)
 }
 
 const (
@@ -160,7 +165,7 @@ const (
 // An updateQueue holds the URIs of changed resources, each once, until Options.OnResourceUpdated is
 // called. When it is full, it only records that every resource may have changed.
 type updateQueue struct {
-	ready chan struct{} // capacity 1: the queue is not empty
+	task ondemand.Task // empties the queue
 
 	mu    sync.Mutex
 	uris  []string
@@ -186,7 +191,7 @@ func (q *updateQueue) put(params []byte) {
 		}
 	}
 	q.mu.Unlock()
-	q.wake()
+	q.task.Wake()
 }
 
 // all records that every resource may have changed.
@@ -195,19 +200,12 @@ func (q *updateQueue) all() {
 	q.clear()
 	q.full = true
 	q.mu.Unlock()
-	q.wake()
+	q.task.Wake()
 }
 
 func (q *updateQueue) clear() {
 	q.uris, q.bytes, q.full = nil, 0, false
 	clear(q.seen)
-}
-
-func (q *updateQueue) wake() {
-	select {
-	case q.ready <- struct{}{}:
-	default:
-	}
 }
 
 // take empties the queue.
@@ -219,26 +217,20 @@ func (q *updateQueue) take() (uris []string, full bool) {
 	return uris, full
 }
 
-// deliverUpdates calls OnResourceUpdated until the connection ends.
+// deliverUpdates calls OnResourceUpdated for the URIs in the queue, unless the connection has
+// ended.
 func (c *Client) deliverUpdates() {
-	for {
-		select {
-		case <-c.updates.ready:
-		case <-c.ctx.Done():
+	uris, full := c.updates.take()
+	if full {
+		for uri := range c.listening.subscribed() {
+			uris = append(uris, uri)
+		}
+		slices.Sort(uris)
+	}
+	for _, uri := range uris {
+		if c.ctx.Err() != nil {
 			return
 		}
-		uris, full := c.updates.take()
-		if full {
-			for uri := range c.listening.subscribed() {
-				uris = append(uris, uri)
-			}
-			slices.Sort(uris)
-		}
-		for _, uri := range uris {
-			if c.ctx.Err() != nil {
-				return
-			}
-			c.runCallback("OnResourceUpdated", func() { c.o.OnResourceUpdated(uri) })
-		}
+		c.runCallback("OnResourceUpdated", func() { c.o.OnResourceUpdated(uri) })
 	}
 }

@@ -44,6 +44,7 @@ type Client struct {
 	urlElicitations urlElicitations
 	cancelled       cancelled.Requests
 	lists           []*watchedList                      // lists with a callback for changes
+	watching        atomic.Bool                         // set by watchLists
 	logs            *queue.Queue[[]byte]                // nil without OnLog
 	extensions      *queue.Queue[extensionNotification] // nil if there are none to expect
 	updates         *updateQueue                        // nil without OnResourceUpdated

@@ -156,8 +156,8 @@ func (c *Client) routeExtensions() {
 		return
 	}
 	c.extensions = queue.New(
-		func(n extensionNotification) int { return len(n.method) + len(n.params) })
-	c.wg.Go(c.deliverExtensions)
+		func(n extensionNotification) int { return len(n.method) + len(n.params) }, c.background,
+		c.deliverExtensions)
 	for i := range c.o.Extensions {
 		e := &c.o.Extensions[i]
 		for method := range e.Notifications {
@@ -168,33 +168,26 @@ func (c *Client) routeExtensions() {
 	}
 }
 
-// deliverExtensions calls the handlers of notifications until the connection ends and the queue is
-// empty.
+// deliverExtensions calls the handlers of the notifications in the queue, also those of a
+// connection that has ended.
 func (c *Client) deliverExtensions() {
-	for open := true; open; {
-		select {
-		case <-c.extensions.Ready:
-		case <-c.ctx.Done():
-			open = false
+	for {
+		n, ok, dropped := c.extensions.Take()
+		if dropped > 0 {
+			c.warn("notifications were dropped: their handlers are too slow",
+				slog.Int("dropped", dropped))
 		}
-		for {
-			n, ok, dropped := c.extensions.Take()
-			if dropped > 0 {
-				c.warn("notifications were dropped: their handlers are too slow",
-					slog.Int("dropped", dropped))
-			}
-			if !ok {
-				break
-			}
-			if n.extension == nil {
-				c.runCallback("OnNotification", func() { c.o.OnNotification(n.method, n.params) })
-				continue
-			}
-			if s := c.session.Load(); s == nil || !extensionCapability(n.extension.ID).in(s) {
-				continue
-			}
-			c.runCallback("Extension.Notifications of "+n.extension.ID,
-				func() { n.extension.Notifications[n.method](n.params) })
+		if !ok {
+			return
 		}
+		if n.extension == nil {
+			c.runCallback("OnNotification", func() { c.o.OnNotification(n.method, n.params) })
+			continue
+		}
+		if s := c.session.Load(); s == nil || !extensionCapability(n.extension.ID).in(s) {
+			continue
+		}
+		c.runCallback("Extension.Notifications of "+n.extension.ID,
+			func() { n.extension.Notifications[n.method](n.params) })
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/internal/queue"
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/ondemand"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -60,29 +61,27 @@ func (c *Client) serve(ctx context.Context, req *rpc.Request) (any, error) {
 func (c *Client) route() {
 	c.routes = map[string]func(params []byte){mcp.NotificationProgress: c.calls.Put}
 	if c.o.OnLog != nil {
-		c.logs = queue.New(func(params []byte) int { return len(params) })
-		c.wg.Go(c.deliverLogs)
+		c.logs = queue.New(func(params []byte) int { return len(params) }, c.background,
+			c.deliverLogs)
 	}
 	if c.o.OnLog != nil || c.o.OnRawLog != nil {
 		c.routes[mcp.NotificationMessage] = c.logged
 	}
 	for _, l := range c.lists {
-		c.routes[l.notification] = func([]byte) {
-			l.markChanged()
-		}
+		c.routes[l.notification] = func([]byte) { c.markChanged(l) }
 	}
 	c.routeExtensions()
 	if c.o.OnResourceUpdated != nil {
-		c.updates = &updateQueue{ready: make(chan struct{}, 1), seen: make(map[string]bool)}
+		c.updates = &updateQueue{seen: make(map[string]bool),
+			task: ondemand.Task{Start: c.background, Do: c.deliverUpdates}}
 		c.routes[mcp.NotificationResourceUpdated] = c.updates.put
-		c.wg.Go(c.deliverUpdates)
 	}
 	if c.o.OnElicit != nil && c.o.elicits(mcp.ElicitURL) {
 		c.urlElicitations.all = make(map[[sha256.Size]byte]*urlElicitation)
 		c.routes[mcp.NotificationElicitationComplete] = c.urlElicitations.put
 		if c.o.OnElicitComplete != nil {
-			c.urlElicitations.ready = make(chan struct{}, 1)
-			c.wg.Go(c.deliverElicitCompletions)
+			c.urlElicitations.deliver = &ondemand.Task{Start: c.background,
+				Do: c.deliverElicitCompletions}
 		}
 	}
 	if len(c.lists) > 0 || c.updates != nil {

@@ -196,7 +196,7 @@ func (c *Client) keepListening(err error) {
 func (c *Client) assumeChanged() {
 	for _, l := range c.lists {
 		c.o.Cache.results.Invalidate(l.notification, nil)
-		l.markChanged()
+		c.markChanged(l)
 	}
 	if c.updates != nil {
 		c.o.Cache.results.Invalidate(mcp.NotificationResourceUpdated, nil)

@@ -23,19 +23,12 @@ func (c *Client) logged(params []byte) {
 	}
 }
 
-// deliverLogs calls OnLog until the connection ends and the queue is empty.
+// deliverLogs calls OnLog for the messages in the queue, also those of a connection that has ended.
 func (c *Client) deliverLogs() {
-	for open := true; open; {
-		select {
-		case <-c.logs.Ready:
-		case <-c.ctx.Done():
-			open = false
-		}
-		for params, ok, _ := c.logs.Take(); ok; params, ok, _ = c.logs.Take() {
-			var m mcp.LoggingMessageParams
-			if mcp.Unmarshal(params, &m) == nil {
-				c.runCallback("OnLog", func() { c.o.OnLog(m) })
-			}
+	for params, ok, _ := c.logs.Take(); ok; params, ok, _ = c.logs.Take() {
+		var m mcp.LoggingMessageParams
+		if mcp.Unmarshal(params, &m) == nil {
+			c.runCallback("OnLog", func() { c.o.OnLog(m) })
 		}
 	}
 }

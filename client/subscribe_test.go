@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/ondemand"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -296,7 +297,8 @@ func TestUpdatesFlood(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			q := updateQueue{ready: make(chan struct{}, 1), seen: make(map[string]bool)}
+			q := updateQueue{task: ondemand.Task{Start: func(func()) {}},
+				seen: make(map[string]bool)}
 			q.put([]byte(`{"uri":7}`))
 			q.put([]byte(`{}`))
 			for range 2 {

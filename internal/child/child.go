@@ -102,9 +102,9 @@ type Config struct {
 	Grace time.Duration
 
 	// StderrTee, if set, gets a live copy of stderr, without the escaping of [printable.Text].
-	// One goroutine calls Write and does not keep the slice. After a Write that fails or takes over
-	// a second, Write is not called again. A Write that never returns holds its goroutine, the
-	// only one that can outlive Done.
+	// One goroutine at a time calls Write, and does not keep the slice. After a Write that fails or
+	// takes over a second, Write is not called again. A Write that never returns holds its
+	// goroutine, the only one that can outlive Done.
 	StderrTee io.Writer
 
 	// Started, if set, is called with the id of the running process, before the first Write to

@@ -26,7 +26,8 @@ type Group = interface {
 }
 
 // A containedGroup is the group of a [Config.Start]. A panic or runtime.Goexit in its methods is
-// an error, or has no effect where there is none.
+// an error, or has no effect where there is none; but a runtime.Goexit in AwaitExit, which needs no
+// goroutine of its own while the process runs, ends the goroutine.
 type containedGroup struct{ Group }
 
 func (g containedGroup) Pid() (pid int) {
@@ -36,7 +37,7 @@ func (g containedGroup) Pid() (pid int) {
 
 func (g containedGroup) Terminate() error { return contain.Do(g.Group.Terminate) }
 func (g containedGroup) Kill() error      { return contain.Do(g.Group.Kill) }
-func (g containedGroup) AwaitExit()       { contain.Run(g.Group.AwaitExit) }
+func (g containedGroup) AwaitExit()       { contain.Call(g.Group.AwaitExit) }
 
 func (g containedGroup) End() (status int, signal syscall.Signal, err error) {
 	err = contain.Do(func() (err error) {

@@ -30,7 +30,7 @@ type stderr struct {
 func newStderr(f *os.File, cfg Config) *stderr {
 	s := &stderr{f: f, tail: &tail{limit: stderrLimit}, done: make(chan struct{})}
 	if cfg.StderrTee != nil {
-		s.tee = newTee(cfg.StderrTee)
+		s.tee = &tee{cfg.StderrTee}
 	}
 	return s
 }
@@ -48,9 +48,6 @@ func (s *stderr) run() {
 		if err != nil {
 			break
 		}
-	}
-	if s.tee != nil {
-		s.tee.close()
 	}
 }
 
@@ -102,41 +99,27 @@ func (t *tail) text() string {
 	return "…" + printable.Text(s)
 }
 
-// tee writes to a writer that may fail or block, in a goroutine of its own. If Write blocks for
-// good, the goroutine is abandoned.
-type tee struct {
-	work   chan []byte
-	result chan error
-}
+// tee writes to a writer that may fail or block, on a goroutine that is abandoned if Write blocks
+// for good.
+type tee struct{ w io.Writer }
 
-func newTee(w io.Writer) *tee {
-	t := &tee{work: make(chan []byte), result: make(chan error, 1)}
-	go func() {
-		for b := range t.work {
-			t.result <- contain.Do(func() error {
-				_, err := w.Write(b)
-				return err
-			})
-		}
-	}()
-	return t
-}
-
-// write reports whether the writer still works; if not, it closes the tee. The goroutine gets a
-// copy of b, because a Write that blocks keeps it.
+// write reports whether the writer still works; if not, it must not be called again. The goroutine
+// gets a copy of b, because a Write that blocks keeps it.
 func (t *tee) write(b []byte) bool {
-	t.work <- slices.Clone(b)
+	b = slices.Clone(b)
+	result := make(chan error, 1)
+	go func() {
+		result <- contain.Do(func() error {
+			_, err := t.w.Write(b)
+			return err
+		})
+	}()
 	timer := time.NewTimer(teePatience)
 	defer timer.Stop()
 	select {
-	case err := <-t.result:
-		if err == nil {
-			return true
-		}
+	case err := <-result:
+		return err == nil
 	case <-timer.C:
+		return false
 	}
-	t.close()
-	return false
 }
-
-func (t *tee) close() { close(t.work) }

@@ -155,11 +155,11 @@ func TestTeeBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var got []byte
-		tee := newTee(writeFunc(func(b []byte) (int, error) {
+		tee := &tee{writeFunc(func(b []byte) (int, error) {
 			<-release
 			got = b
 			return len(b), nil
-		}))
+		})}
 		s := &stderr{tail: &tail{limit: 100}, tee: tee}
 		b := []byte("first ")
 		s.write(b)

@@ -3,9 +3,14 @@ package child
 // watch waits for the exit and does the steps that the package documentation lists. No other
 // goroutine reaps the process, and none outlives this one.
 func (p *Process) watch() {
+	defer p.finish() // deferred: AwaitExit of a group of Config.Start may call runtime.Goexit
+	p.group.AwaitExit()
+}
+
+// finish does the steps after the exit.
+func (p *Process) finish() {
 	defer close(p.done)
 
-	p.group.AwaitExit()
 	p.exit.Stopped = p.stopped.Load()
 	p.exit.BeforeReady = !p.ready.Load()
 	close(p.exited)

@@ -7,12 +7,15 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
+	"github.com/stdwire/stdwire/internal/ondemand"
 )
 
 // subscriptions are the resources of one server that clients of any downstream server subscribe to.
 // The gateway subscribes on their behalf, and so the server is not stopped for lack of use.
 type subscriptions struct {
-	changed chan struct{} // capacity 1
+	wanted  chan struct{} // capacity 1: there may be some, for upstreamServer.run
+	changed chan struct{} // capacity 1: for whoever keeps them
+	task    ondemand.Task // keeps them; woken only by upstreamServer.run
 
 	mu   sync.Mutex
 	uris []string
@@ -22,9 +25,11 @@ func (s *subscriptions) set(uris []string) {
 	s.mu.Lock()
 	s.uris = uris
 	s.mu.Unlock()
-	select {
-	case s.changed <- struct{}{}:
-	default:
+	for _, c := range []chan struct{}{s.wanted, s.changed} {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -81,29 +86,24 @@ func (g *Gateway) onlyUpstream(d *downstream) *upstreamServer {
 // resubscribeDelay is the pause before subscriptions are retried.
 const resubscribeDelay = 5 * time.Second
 
-// keepSubscribed renews the server's subscriptions until the server is removed. A server with a
-// connection for each user has none.
+// keepSubscribed renews the server's subscriptions until there are none or the server is removed. A
+// server with a connection for each user has none.
 func (u *upstreamServer) keepSubscribed() {
 	if u.sharing == host.PerUser {
 		return // the resources are those of users, and the shared client is no user's
 	}
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-u.subscriptions.changed:
-		case <-timer.C:
-		case <-u.ctx.Done():
-			return
-		}
-		if len(u.subscriptions.get()) == 0 {
-			continue
-		}
+	for len(u.subscriptions.get()) > 0 && u.ctx.Err() == nil {
 		err := u.g.manager.UseIdempotent(u.ctx, u.id, "", u.subscribe)
 		if err != nil && u.ctx.Err() == nil {
 			u.warn("subscriptions to resources have failed and are retried", err)
 		}
-		timer.Reset(resubscribeDelay)
+		pause := time.NewTimer(resubscribeDelay)
+		select {
+		case <-u.subscriptions.changed:
+		case <-pause.C:
+		case <-u.ctx.Done():
+		}
+		pause.Stop()
 	}
 }
 

@@ -102,6 +102,7 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 		u.cache = resultcache.New(g.cached, s.CacheResults, s.CachePublic)
 	}
 	u.level = s.Options.LogLevel
+	u.subscriptions.wanted = make(chan struct{}, 1)
 	u.subscriptions.changed = make(chan struct{}, 1)
 	u.ctx, u.cancel = context.WithCancel(g.ctx)
 	u.fetches = listfetch.Server{ID: u.id, Ctx: u.ctx, Begin: u.beginFetch,
@@ -206,11 +207,15 @@ func (u *upstreamServer) notify() {
 func (u *upstreamServer) run() {
 	defer close(u.done)
 	var others sync.WaitGroup
-	others.Go(u.keepSubscribed)
+	u.subscriptions.task.Start, u.subscriptions.task.Do = others.Go, u.keepSubscribed
 	others.Go(u.listFirst)
 	defer others.Wait()
 	for {
 		select {
+		case <-u.subscriptions.wanted:
+			if len(u.subscriptions.get()) > 0 {
+				u.subscriptions.task.Wake()
+			}
 		case <-u.recheck:
 			u.recheckPins()
 		case <-u.wake:

@@ -1,7 +1,11 @@
 // Package queue has notifications that wait for a callback of the application.
 package queue
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/stdwire/stdwire/internal/ondemand"
+)
 
 const (
 	maxItems = 256     // that wait
@@ -11,18 +15,19 @@ const (
 // A Queue is of notifications. When it is full, it drops the oldest. Its methods may be called
 // concurrently and do not block.
 type Queue[T any] struct {
-	Ready chan struct{} // receives a value after Put
-
+	deliver ondemand.Task
 	size    func(T) int // in bytes
+
 	mu      sync.Mutex
 	items   []T
 	bytes   int
 	dropped int
 }
 
-// New returns an empty queue of items whose size in bytes a function returns.
-func New[T any](size func(T) int) *Queue[T] {
-	return &Queue[T]{Ready: make(chan struct{}, 1), size: size}
+// New returns an empty queue of items whose size in bytes a function returns. After a Put, deliver,
+// which takes all items, runs on a goroutine that start starts.
+func New[T any](size func(T) int, start func(func()), deliver func()) *Queue[T] {
+	return &Queue[T]{size: size, deliver: ondemand.Task{Start: start, Do: deliver}}
 }
 
 // Put adds an item, and returns how many it drops for it.
@@ -36,10 +41,7 @@ func (q *Queue[T]) Put(item T) (dropped int) {
 	}
 	q.dropped += dropped
 	q.mu.Unlock()
-	select {
-	case q.Ready <- struct{}{}:
-	default:
-	}
+	q.deliver.Wake()
 	return dropped
 }
 
