@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -100,13 +101,22 @@ func newSite(t *testing.T, dryRun bool, table string) *site {
 // add adds a server to the gateway, or replaces it.
 func (s *site) add(id string, to *server.Server, asTools bool) {
 	s.t.Helper()
-	up := host.Server{ID: id,
-		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			o.Logger = quiet
-			return mcptest.Connect(s.t, to, o), nil
-		}}
+	up := host.Server{ID: id, Connect: connectTo(to)}
 	assert.NilError(s.t, s.gateway.Add(gateway.Upstream{AsTools: asTools, Server: up}))
 	s.gateway.Settle(s.t.Context())
+}
+
+// connectTo returns a function that connects a gateway to a server. Such a connection ends with the
+// gateway, and not with the test as those of mcptest do, before which the gateway would open
+// another one.
+func connectTo(to *server.Server) func(context.Context, string, client.Options) (*client.Client,
+	error) {
+	return func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+		here, there := net.Pipe()
+		go func() { _ = to.Serve(context.Background(), there) }()
+		o.Logger = quiet
+		return o.Connect(ctx, client.Stream(here))
+	}
 }
 
 // set replaces the rules.
@@ -399,11 +409,8 @@ func TestOperationNamedLikeTool(t *testing.T) {
 	g := gateway.Options{Logger: quiet, Catalog: tools}.New(
 		server.Options{Logger: quiet}.New(server.Info{Name: "two", Version: "1"}, nil))
 	t.Cleanup(g.Close)
-	assert.NilError(t, g.Add(gateway.Upstream{Server: host.Server{ID: "two",
-		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			o.Logger = quiet
-			return mcptest.Connect(t, s.up, o), nil
-		}}}))
+	assert.NilError(t,
+		g.Add(gateway.Upstream{Server: host.Server{ID: "two", Connect: connectTo(s.up)}}))
 	g.Settle(t.Context())
 	_, offered := g.Operation(t.Context(), "two.read")
 	assert.Assert(t, offered)
