@@ -155,7 +155,7 @@ func TestMain(m *testing.M) {
 // goroutinesLeft returns the stack of a goroutine of this module that has not ended after a moment.
 func goroutinesLeft() (left string) {
 	stacks := make([]byte, 1<<20)
-	for range 200 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		left = ""
 		for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
 			if strings.Contains(stack, "stdwire/stdwire/") && !strings.Contains(stack, "TestMain") {
@@ -179,7 +179,8 @@ func fake(name string) Command {
 // gone asserts that no process of a group is left.
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	for range 200 { // a process that was just killed may take a moment
+	// a process that was just killed may take a moment
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		if syscall.Kill(-pid, 0) == syscall.ESRCH || runtime.GOOS == "linux" && !alive(pid) {
 			return
 		}
@@ -253,11 +254,6 @@ func TestSpawnFails(t *testing.T) {
 				assert.Assert(t, errors.Is(err, context.DeadlineExceeded))
 				assert.Assert(t, strings.Contains(err.Hint, "Options.StartTimeout"))
 			}},
-		{"stubborn", fake("stubborn"), Options{StartTimeout: 300 * time.Millisecond}, "",
-			func(t *testing.T, err *StartError) {
-				assert.Assert(t, errors.Is(err, context.DeadlineExceeded))
-				assert.Equal(t, err.Stderr, "thinking\n")
-			}},
 		{"a launcher that does not find the server",
 			Command{Path: "sh", Args: []string{"-c", "echo npm error code E404 >&2; exit 1"}},
 			Options{}, `server "sh": exited with status 1 before answering: "npm error code E404"`,
@@ -300,9 +296,24 @@ func TestSpawnFails(t *testing.T) {
 			if test.check != nil {
 				test.check(t, start)
 			}
-			assert.Check(t, took < 10*time.Second, "took %v", took)
+			assert.Check(t, took < time.Minute, "took %v", took)
 			noChildren(t)
 		})
+	}
+}
+
+// A server that ignores everything is killed, and what it has said is in the error.
+func TestSpawnStubborn(t *testing.T) {
+	for timeout := 300 * time.Millisecond; ; timeout *= 4 {
+		_, err := Options{StartTimeout: timeout}.Spawn(t.Context(), fake("stubborn"))
+		start, ok := errors.AsType[*StartError](err)
+		assert.Assert(t, ok && errors.Is(err, context.DeadlineExceeded), "%v", err)
+		noChildren(t)
+		if start.Stderr == "" && timeout < 30*time.Second {
+			continue // it was killed before it could say something
+		}
+		assert.Equal(t, start.Stderr, "thinking\n")
+		return
 	}
 }
 
@@ -316,8 +327,9 @@ func noChildren(t *testing.T) {
 
 func TestSpawnIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(200*time.Millisecond, cancel)
-	_, err := Options{Name: "x"}.Spawn(ctx, fake("silent"))
+	silent := fake("silent")
+	silent.Started = func(int) { time.AfterFunc(200*time.Millisecond, cancel) }
+	_, err := Options{Name: "x"}.Spawn(ctx, silent)
 	assert.Error(t, err, `server "x": context canceled`)
 	noChildren(t)
 	_, err = Options{Name: "x"}.Spawn(ctx, fake("silent"))
@@ -336,7 +348,7 @@ func TestServerDies(t *testing.T) {
 			assert.NilError(t, err)
 			began := time.Now()
 			_, err = c.CallTool(t.Context(), "t", nil)
-			assert.Check(t, time.Since(began) < 3*time.Second)
+			assert.Check(t, time.Since(began) < 30*time.Second)
 			assert.Error(t, err, `server "x": tool "t": `+want)
 			assert.ErrorIs(t, err, rpc.ErrClosed)
 			lost, ok := errors.AsType[*LostError](err)
@@ -376,7 +388,7 @@ func TestLargeResult(t *testing.T) {
 func TestLastWords(t *testing.T) {
 	var stderr strings.Builder
 	cmd := fake("last words")
-	cmd.Stderr, cmd.Grace = &stderr, 10*time.Second
+	cmd.Stderr, cmd.Grace = &stderr, time.Minute
 	c, err := Options{}.Spawn(t.Context(), cmd)
 	assert.NilError(t, err)
 	shut(t, c)
@@ -393,7 +405,7 @@ func TestCloseStubborn(t *testing.T) {
 	began := time.Now()
 	shut(t, c)
 	took := time.Since(began)
-	assert.Check(t, 600*time.Millisecond <= took && took < 4*time.Second, "took %v", took)
+	assert.Check(t, 600*time.Millisecond <= took && took < 30*time.Second, "took %v", took)
 	gone(t, c.Process().Pid)
 }
 
@@ -416,7 +428,7 @@ func TestCloseEndsQuestions(t *testing.T) {
 	go func() { closed <- c.Close() }()
 	select {
 	case <-left:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the question is still open")
 	}
 	assert.NilError(t, syscall.Kill(c.Process().Pid, syscall.SIGKILL))

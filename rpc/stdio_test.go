@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 		_, err := fmt.Println("after the end")
 		fmt.Fprintln(os.Stderr, "printed:", err)
 	}
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before &&
+	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before &&
 		kind != "os.Stdin" && time.Now().Before(deadline); {
 		runtime.Gosched() // the reader has returned, but its goroutine may still run
 	}

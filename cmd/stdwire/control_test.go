@@ -102,7 +102,7 @@ func servingWith(t *testing.T, cmd *exec.Cmd) *served {
 // says waits for a line on stderr that contains text.
 func (s *served) says(text string) (line string) {
 	s.t.Helper()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(time.Minute)
 	for {
 		select {
 		case line, ok := <-s.stderr:
@@ -418,7 +418,7 @@ func TestLogs(t *testing.T) {
 	assert.Equal(t, exitCode(cmd.Wait()), 6, stderr)
 	assert.Assert(t, cmp.Contains(stderr.String(), "gateway "+g.pid+": "))
 	assert.NilError(t, g.cmd.Wait())
-	assert.Assert(t, time.Since(began) < 10*time.Second)
+	assert.Assert(t, time.Since(began) < 30*time.Second)
 }
 
 // SIGHUP reloads the configuration at once. It ends a gateway without a terminal or without a
@@ -493,7 +493,7 @@ func TestControlIsBounded(t *testing.T) {
 	select {
 	case err := <-ended:
 		assert.NilError(t, err)
-	case <-time.After(15 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it does not end")
 	}
 	assert.Equal(t, len(socket.Sockets()), 0)

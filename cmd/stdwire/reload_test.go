@@ -135,7 +135,7 @@ func (st *stand) expectChanges(want string) {
 	select {
 	case got := <-st.changes:
 		assert.Equal(st.t, strings.Join(got, " "), want)
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		st.t.Fatal("nobody is told")
 	}
 }

@@ -98,7 +98,7 @@ func (s *session) typeText(text string) {
 // expect waits for a text and returns the output before it.
 func (s *session) expect(want string) (before string) {
 	s.t.Helper()
-	patience := time.After(30 * time.Second)
+	patience := time.After(time.Minute)
 	for {
 		s.mu.Lock()
 		var rest string
@@ -136,7 +136,7 @@ func (s *session) Line(text string) (printed string) {
 // terminal.
 func (s *session) wait() (code int) {
 	s.t.Helper()
-	guard := time.AfterFunc(30*time.Second, func() { _ = s.cmd.Process.Kill() })
+	guard := time.AfterFunc(time.Minute, func() { _ = s.cmd.Process.Kill() })
 	defer guard.Stop()
 	return exitCode(s.cmd.Wait())
 }

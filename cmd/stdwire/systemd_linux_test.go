@@ -46,7 +46,7 @@ func testSystemd(t *testing.T, name, network string) {
 	s := servingWith(t, cmd)
 	states := func(want string) {
 		t.Helper()
-		assert.NilError(t, notify.SetReadDeadline(time.Now().Add(20*time.Second)))
+		assert.NilError(t, notify.SetReadDeadline(time.Now().Add(time.Minute)))
 		for {
 			b := make([]byte, 1000)
 			n, err := notify.Read(b)

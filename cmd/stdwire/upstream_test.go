@@ -55,7 +55,7 @@ func TestUpstreamIsKilled(t *testing.T) {
 	for err := echo(); err != nil; err = echo() {
 		// a call that is under way when it dies fails, any other waits
 		assert.ErrorContains(t, err, "killed")
-		assert.Assert(t, time.Since(began) < 30*time.Second)
+		assert.Assert(t, time.Since(began) < time.Minute)
 	}
 	assert.Assert(t, upstreamPID(t, c) != before)
 	for len(lists) > 0 { // the first may come from the start

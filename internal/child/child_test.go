@@ -32,7 +32,7 @@ func TestRoundTrip(t *testing.T) {
 func TestCrashAtStart(t *testing.T) {
 	bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
 		p := startAs(t, scripted("err starting", "err boom: missing API key", "exit 3"), awaitExit)
-		within(t, time.Second, "Done", p.Done())
+		awaitDone(t, p)
 		exit := p.Wait()
 		assert.Equal(t, exit.Status, 3)
 		assert.Equal(t, exit.Signal, nil)
@@ -72,7 +72,7 @@ func TestGrandchildHoldsStdout(t *testing.T) {
 		rest, err := io.ReadAll(p.Stdout())
 		assert.NilError(t, err)
 		assert.Equal(t, string(rest), "last words\n")
-		within(t, 5*time.Second, "Done", p.Done())
+		awaitDone(t, p)
 		assert.Equal(t, p.Wait().Status, 0)
 		gone(t, grandchild)
 	})
@@ -83,7 +83,7 @@ func TestGrandchildHoldsNothing(t *testing.T) {
 	bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
 		p := startAs(t, scripted("spawnquiet hang"), awaitExit)
 		grandchild := readPid(t, p.Stdout())
-		within(t, 5*time.Second, "Done", p.Done())
+		awaitDone(t, p)
 		assert.Assert(t, !p.Wait().Held)
 		gone(t, grandchild)
 	})
@@ -92,7 +92,7 @@ func TestGrandchildHoldsNothing(t *testing.T) {
 // A grandchild that writes without end does not delay Done for ever.
 func TestGrandchildNeverQuiet(t *testing.T) {
 	p := startChild(t, scripted("spawn flood", "exit 5"))
-	within(t, 10*time.Second, "Done", p.Done())
+	awaitDone(t, p)
 	rest, err := io.ReadAll(p.Stdout())
 	assert.NilError(t, err)
 	assert.Assert(t, len(rest) <= drainBytes+readSize, "%d bytes", len(rest))
@@ -107,7 +107,7 @@ func TestGrandchildTrickles(t *testing.T) {
 	assert.Equal(t, readLine(t, p.Stdout()), "x")
 	_, err := io.WriteString(p.Stdin(), "\n")
 	assert.NilError(t, err)
-	within(t, drainTime+5*time.Second, "Done", p.Done())
+	awaitDone(t, p)
 	assert.Equal(t, p.Wait().Error(), `exited with status 5: "y"`)
 }
 
@@ -155,7 +155,7 @@ func TestStdoutClose(t *testing.T) {
 func TestChattyStderr(t *testing.T) {
 	p := startChild(t, fixture("chatty"))
 	assert.Equal(t, readLine(t, p.Stdout()), "done")
-	within(t, 5*time.Second, "Done", p.Done())
+	awaitDone(t, p)
 	assert.Equal(t, len(p.stderr.tail.ring), stderrLimit)
 	assert.Assert(t, cap(p.stderr.tail.ring) <= 2*stderrLimit)
 	want := strings.Repeat("x", 1023) + "\n"

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 	"unsafe"
 
 	"gotest.tools/v3/assert"
@@ -43,7 +42,7 @@ func TestDoneAfterEverythingEnded(t *testing.T) {
 		p := startChild(t, scripted("spawn stubborn", "spawn stubborn", "cat"))
 		one, two := readPid(t, p.Stdout()), readPid(t, p.Stdout())
 		end(p)
-		within(t, 10*time.Second, "Done", p.Done())
+		awaitDone(t, p)
 		assert.Assert(t, !alive(p.Pid()) && !alive(one) && !alive(two))
 		rest, err := io.ReadAll(p.Stdout())
 		assert.NilError(t, err)

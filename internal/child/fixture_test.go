@@ -204,13 +204,17 @@ func readPid(t *testing.T, r io.Reader) int {
 	return pid
 }
 
-// within fails the test if c is not closed in time.
-func within(t *testing.T, d time.Duration, what string, c <-chan struct{}) {
+// patience is how long tests wait for something that happens by itself. It is less than the life of
+// fixtures that do not end by themselves.
+const patience = time.Minute
+
+// awaitDone fails the test if p is not done in time.
+func awaitDone(t *testing.T, p *Process) {
 	t.Helper()
 	select {
-	case <-c:
-	case <-time.After(d):
-		t.Fatalf("%s: not within %v", what, d)
+	case <-p.Done():
+	case <-time.After(patience):
+		t.Fatalf("not done within %v", patience)
 	}
 }
 
@@ -219,7 +223,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	late := time.After(10 * time.Second)
+	late := time.After(patience)
 	for !ok() {
 		select {
 		case <-tick.C:

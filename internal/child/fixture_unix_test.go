@@ -43,11 +43,10 @@ var systemFixtures = map[string]func(){
 func systemRungs(short time.Duration) []rung {
 	return []rung{
 		{"SIGTERM", shell("trap 'exit 7' TERM; sleep 300 & echo ready; while :; do wait; done"),
-			short, short, 5 * time.Second, "exited with status 7"},
-		{"SIGTERM, unhandled", shell("echo ready; exec sleep 300"), short, short, 5 * time.Second,
+			short, 1, "exited with status 7"},
+		{"SIGTERM, unhandled", shell("echo ready; exec sleep 300"), short, 1,
 			"ended by signal: terminated"},
-		{"SIGKILL", fixture("stubborn"), short, 2 * short, 5 * time.Second,
-			"ended by signal: killed"},
+		{"SIGKILL", fixture("stubborn"), short, 2, "ended by signal: killed"},
 	}
 }
 
@@ -111,7 +110,7 @@ func TestGrandchildEscapes(t *testing.T) {
 	rest, err := io.ReadAll(p.Stdout())
 	assert.NilError(t, err)
 	assert.Equal(t, len(rest), 0)
-	within(t, 5*time.Second, "Done", p.Done())
+	awaitDone(t, p)
 	assert.Assert(t, p.Wait().Held)
 	assert.Assert(t, alive(escaped))
 }

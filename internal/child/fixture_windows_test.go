@@ -16,8 +16,8 @@ var systemFixtures map[string]func()
 func systemRungs(short time.Duration) []rung {
 	deaf := fixture("stubborn")
 	return []rung{
-		{"killed", deaf, short, short, 5 * time.Second, "ended by signal: killed"},
-		{"killed without grace", deaf, -1, 0, 5 * time.Second, "ended by signal: killed"},
+		{"killed", deaf, short, 1, "ended by signal: killed"},
+		{"killed without grace", deaf, -1, 0, "ended by signal: killed"},
 	}
 }
 

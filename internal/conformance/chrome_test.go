@@ -125,7 +125,7 @@ func TestConnectionToServerChromeDevTools(t *testing.T) {
 	}
 	stdwire(append([]string{"connect", "@chrome", "--"}, chromeCommand(browser)...)...)
 	defer func() { // the guard of the connection ends a moment after it
-		for end := time.Now().Add(10 * time.Second); time.Now().Before(end) &&
+		for end := time.Now().Add(time.Minute); time.Now().Before(end) &&
 			len(conformance.RunningIn(b.dir)) > 0; {
 			time.Sleep(20 * time.Millisecond)
 		}

@@ -185,7 +185,7 @@ func (e *everythingVisit) says(part, tool string, args map[string]any, opts ...c
 // comes waits for a message that the server sends outside of calls.
 func comes[T any](e *everythingVisit, from <-chan T, is func(T) bool) {
 	e.t.Helper()
-	patience := time.After(10 * time.Second)
+	patience := time.After(time.Minute)
 	for {
 		select {
 		case got := <-from:
@@ -252,7 +252,7 @@ func (e *everythingVisit) content() {
 	packed, err := e.c.ReadResource(e.t.Context(), link.URI)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	end := time.Now().Add(10 * time.Second)
+	end := time.Now().Add(time.Minute)
 	for ; err != nil && e.prefix != "" && time.Now().Before(end); <-tick.C {
 		// a gateway gets new items slightly later
 		packed, err = e.c.ReadResource(e.t.Context(), link.URI)

@@ -132,7 +132,7 @@ func (x *chaos) call() {
 		name, arguments = "call_tool_destructive", map[string]any{"name": name,
 			"arguments": arguments}
 	}
-	result, err := x.c.CallTool(x.t.Context(), name, arguments, client.Timeout(20*time.Second))
+	result, err := x.c.CallTool(x.t.Context(), name, arguments, client.Timeout(time.Minute))
 	refusal, ok := errors.AsType[*rpc.Error](err)
 	var wrong string
 	switch {
@@ -176,9 +176,9 @@ func (x *chaos) settle(ids ...string) {
 		ids = x.servers
 	}
 	for _, id := range ids {
-		for end := time.Now().Add(20 * time.Second); ; x.wait(20 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); ; x.wait(20 * time.Millisecond) {
 			result, err := x.c.CallTool(x.t.Context(), id+"__echo", map[string]string{"text": "?"},
-				client.Timeout(20*time.Second))
+				client.Timeout(time.Minute))
 			if err == nil && result.Content[0].(*mcp.TextContent).Text == id+":?" {
 				break
 			}

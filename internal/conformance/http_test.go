@@ -92,7 +92,7 @@ var endpoint = regexp.MustCompile(`http://\S+/mcp\b`)
 func (s *site) stop(how syscall.Signal) {
 	s.t.Helper()
 	assert.Check(s.t, s.process.Process.Signal(how))
-	const patience = 30 * time.Second
+	const patience = time.Minute
 	// a Go program then prints its goroutines
 	stuck := time.AfterFunc(patience, func() { _ = s.process.Process.Signal(syscall.SIGQUIT) })
 	rest := <-s.said

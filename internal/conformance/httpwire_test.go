@@ -245,7 +245,7 @@ func (w *wire) call(ctx context.Context, tool, arguments string) (string, error)
 
 func (w *wire) wants(t *testing.T, want, tool, arguments string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	got, err := w.call(ctx, tool, arguments)
 	assert.NilError(t, err, tool)

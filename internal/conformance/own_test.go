@@ -128,7 +128,7 @@ func dialOwn(t *testing.T, url string, revision mcp.Revision, how streamable.Opt
 
 // text calls a tool and returns the text of its result, with the types of other content.
 func (o *own) text(tool string, arguments string, options ...client.CallOption) (string, error) {
-	ctx, cancel := context.WithTimeout(o.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(o.t.Context(), time.Minute)
 	defer cancel()
 	result, err := o.CallTool(ctx, tool, json.RawMessage(arguments), options...)
 	if err != nil {
@@ -178,8 +178,8 @@ func next[T any](t *testing.T, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(20 * time.Second):
-		t.Fatal("nothing has come for 20 s")
+	case <-time.After(time.Minute):
+		t.Fatal("nothing has come for a minute")
 		panic("unreachable")
 	}
 }

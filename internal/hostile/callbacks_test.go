@@ -135,7 +135,7 @@ func callbacksIn(dir string, decls []ast.Decl) (all []string) {
 }
 
 // patience is how long a scenario may take.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // A scenarioRun is one run of a scenario, in which one callback misbehaves.
 type scenarioRun struct {

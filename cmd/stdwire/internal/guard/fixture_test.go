@@ -225,7 +225,7 @@ func limit(t *testing.T, f *os.File) {
 }
 
 // testTimeout is the time that a test waits for something that should happen at once.
-const testTimeout = 20 * time.Second
+const testTimeout = time.Minute
 
 func waitFor(t *testing.T, done <-chan struct{}) {
 	t.Helper()

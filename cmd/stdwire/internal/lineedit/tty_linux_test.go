@@ -88,7 +88,7 @@ func (p *pty) typeText(text string) {
 // expect waits until the screen shows exactly this.
 func (p *pty) expect(want string) {
 	p.t.Helper()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(time.Minute)
 	for {
 		p.mu.Lock()
 		got := p.screen.String()

@@ -115,7 +115,15 @@ sleep 300 & echo $$ $one $! >pids; wait`
 func TestProcEvalTimesOut(t *testing.T) {
 	t.Parallel()
 	s := newService(t, Options{})
-	out := run[EvalOutput](t, s, "proc.eval", args{"script": stubbornScript, "timeout_ms": 2000})
+	// The script may need more time until it waits.
+	var out EvalOutput
+	for timeout := 1000; timeout < 100_000; timeout *= 3 {
+		out = run[EvalOutput](t, s, "proc.eval",
+			args{"script": stubbornScript, "timeout_ms": timeout})
+		if data, _ := os.ReadFile(filepath.Join(s.dir, "pids")); len(data) > 0 {
+			break
+		}
+	}
 	assert.Assert(t, out.TimedOut)
 	assert.Equal(t, out.Output, "partial\n")
 	assert.Equal(t, out.Signal, "KILL")
@@ -143,7 +151,7 @@ func TestProcEvalShutdown(t *testing.T) {
 		done <- s.dispatch(context.Background(), "proc.eval", args{"script": stubbornScript})
 	}()
 	pids := s.scriptPIDs(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	assert.NilError(t, s.Shutdown(ctx))
 	awaitEnd(t, pids...)
@@ -210,7 +218,7 @@ func TestProcEvalShutdownWhileInUse(t *testing.T) {
 		_, err := os.Stat(filepath.Join(s.dir, "running"))
 		return err == nil
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	assert.NilError(t, s.Shutdown(ctx))
 	<-done

@@ -56,7 +56,7 @@ func TestProcReadUntilOutput(t *testing.T) {
 	read := make(chan ReadOutput)
 	go func() {
 		envelope := s.dispatch(context.Background(), "proc.read",
-			args{"session": id, "until": "output", "wait_ms": 20000})
+			args{"session": id, "until": "output", "wait_ms": 60000})
 		read <- decode[ReadOutput](t, envelope)
 	}()
 	run[SendOutput](t, s, "proc.send", args{"session": id, "text": "x"})
@@ -87,7 +87,7 @@ func TestProcReadPatternSpansChunks(t *testing.T) {
 	go func() {
 		read <- decode[ReadOutput](t,
 			s.dispatch(context.Background(), "proc.read",
-				args{"pattern": "READY é!", "wait_ms": 20000}))
+				args{"pattern": "READY é!", "wait_ms": 60000}))
 	}()
 	session := s.sessions.List(context.Background())[0].Value
 	for i, chunk := range []string{"..REA", "DY ", "\xc3", "\xa9", "! and more"} {
@@ -111,7 +111,7 @@ func TestProcReadPatternFull(t *testing.T) {
 	var got int
 	for {
 		out := run[ReadOutput](t, s, "proc.read",
-			args{"session": id, "pattern": "^done$", "wait_ms": 20000, "max_bytes": 4096})
+			args{"session": id, "pattern": "^done$", "wait_ms": 60000, "max_bytes": 4096})
 		got += len(out.Output)
 		assert.Equal(t, out.Dropped, int64(0))
 		if out.Matched {
@@ -127,7 +127,7 @@ func TestProcReadWhenItEnds(t *testing.T) {
 	s := newService(t, Options{})
 	id := s.start(t, "say bye", "exit 9")
 	out := run[ReadOutput](t, s, "proc.read",
-		args{"session": id, "pattern": "never", "wait_ms": 20000})
+		args{"session": id, "pattern": "never", "wait_ms": 60000})
 	assert.Assert(t, !out.Running && !out.Matched && out.Signal == "")
 	assert.Equal(t, out.Output, "bye\n")
 	assert.Equal(t, *out.ExitCode, 9)
@@ -171,7 +171,7 @@ func TestProcReadFlood(t *testing.T) {
 	t.Parallel()
 	s := newService(t, Options{Buffer: 64 << 10})
 	id := s.start(t, "fill 20000000", "write \nend\n")
-	waited := run[WaitOutput](t, s, "proc.wait", args{"session": id, "timeout_ms": 20000})
+	waited := run[WaitOutput](t, s, "proc.wait", args{"session": id, "timeout_ms": 60000})
 	assert.Assert(t, !waited.Running)
 	out := s.rest(t, id)
 	const total = 20000000 + len("\nend\n")

@@ -36,7 +36,7 @@ func newService(t testing.TB, o Options) *testService {
 	s.Service, err = Register(catalog, o)
 	assert.NilError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		assert.Check(t, s.Shutdown(ctx))
 	})
@@ -106,7 +106,7 @@ func details[T any](t testing.TB, err *dispatch.Error, member string) T {
 func (s *testService) expect(t testing.TB, session, pattern string) string {
 	t.Helper()
 	out := run[ReadOutput](t, s, "proc.read",
-		args{"session": session, "pattern": pattern, "wait_ms": 20000})
+		args{"session": session, "pattern": pattern, "wait_ms": 60000})
 	assert.Assert(t, out.Matched, "%+v", out)
 	return out.Output
 }
@@ -115,7 +115,7 @@ func (s *testService) expect(t testing.TB, session, pattern string) string {
 func (s *testService) rest(t testing.TB, session string) ReadOutput {
 	t.Helper()
 	out := run[ReadOutput](t, s, "proc.read",
-		args{"session": session, "until": "exit", "wait_ms": 20000, "max_bytes": 262144})
+		args{"session": session, "until": "exit", "wait_ms": 60000, "max_bytes": 262144})
 	assert.Assert(t, !out.Running, "%+v", out)
 	return out
 }
@@ -130,7 +130,7 @@ func (s *testService) put(t testing.TB, name, content string, mode os.FileMode) 
 // eventually waits for something in another process.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); {
+	for end := time.Now().Add(time.Minute); !is(); {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain: %s", what)
 		}

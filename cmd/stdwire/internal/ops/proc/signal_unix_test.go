@@ -58,7 +58,7 @@ func TestProcReadWhenSignalEnds(t *testing.T) {
 	s := newService(t, Options{})
 	id := s.sh(t, "echo bye; kill -SEGV $$")
 	out := run[ReadOutput](t, s, "proc.read",
-		args{"session": id, "pattern": "never", "wait_ms": 20000})
+		args{"session": id, "pattern": "never", "wait_ms": 60000})
 	assert.Assert(t, !out.Running && !out.Matched && out.ExitCode == nil)
 	assert.Equal(t, out.Output, "bye\n")
 	assert.Equal(t, out.Signal, "SEGV")

@@ -46,7 +46,7 @@ func TestProcWaitWithoutReading(t *testing.T) {
 	s := newService(t, Options{})
 	id := s.start(t, "fill 10000000")
 	assert.Equal(t, *run[WaitOutput](t, s, "proc.wait",
-		args{"session": id, "timeout_ms": 20000}).ExitCode, 0)
+		args{"session": id, "timeout_ms": 60000}).ExitCode, 0)
 }
 
 func TestProcSignalKill(t *testing.T) {
