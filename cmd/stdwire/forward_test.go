@@ -7,7 +7,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -33,7 +35,12 @@ import (
 func serveReplica(t *testing.T, store *redistest.Server, scheme string, args ...string) (*exec.Cmd,
 	*url.URL) {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	// A port of those that systems give to nobody who does not ask for it: any other may be taken
+	// again before the server listens.
+	free, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 15_000+rand.N(15_000)))
+	for tries := 1; err != nil && tries < 100; tries++ {
+		free, err = net.Listen("tcp", fmt.Sprint("127.0.0.1:", 15_000+rand.N(15_000)))
+	}
 	assert.NilError(t, err)
 	address := free.Addr().String()
 	assert.NilError(t, free.Close())

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -54,10 +55,15 @@ http {
 }
 `
 
-// freeAddress returns a local address that nobody listens on.
+// freeAddress returns a local address that nobody listens on. Its port is one of those that systems
+// give to nobody who does not ask for it, as everything else that runs here might get it before the
+// caller.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 15_000+rand.N(15_000)))
+	for tries := 1; err != nil && tries < 100; tries++ {
+		free, err = net.Listen("tcp", fmt.Sprint("127.0.0.1:", 15_000+rand.N(15_000)))
+	}
 	assert.NilError(t, err)
 	defer free.Close()
 	return free.Addr().String()
