@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -165,10 +166,7 @@ func (c *Client) changeSubscription(ctx context.Context, r *call, uris []string,
 		next.Cancel(errEnded)
 	}
 	s.mu.Unlock()
-	select {
-	case s.replaced <- struct{}{}:
-	default:
-	}
+	wake.Up(s.replaced)
 	if old != nil {
 		c.cancelled.Cancel(mcp.MethodListen, old, errReplaced)
 	}

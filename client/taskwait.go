@@ -13,6 +13,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/internal/errtext"
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -99,14 +100,6 @@ func (f *taskWaiter) end() {
 	f.wg.Wait()
 	for key := range f.answers {
 		f.t.unmarkAsked(key)
-	}
-}
-
-// signal wakes the polling goroutine.
-func (f *taskWaiter) signal() {
-	select {
-	case f.wake <- struct{}{}:
-	default:
 	}
 }
 
@@ -241,7 +234,7 @@ func (f *taskWaiter) fetch() {
 		f.mu.Lock()
 		f.fetched = &fetched
 		f.mu.Unlock()
-		f.signal()
+		wake.Up(f.wake)
 	})
 }
 
@@ -379,7 +372,7 @@ func (f *taskWaiter) startCallback(key string, q mcp.InputRequest) {
 			}
 			if wanted {
 				delete(f.open, key)
-				f.signal()
+				wake.Up(f.wake)
 			}
 		}()
 		answer, err = f.c.inputHandlers[q.Method](ctx, q.Params)

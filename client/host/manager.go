@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/itemname"
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -294,7 +295,7 @@ func (m *Manager) Restart(id string) error {
 	}
 	m.reportState(Status{ID: id, State: Stopped}) // also if it had failed
 	if s.Sharing == Shared {
-		notify(sv.requested)
+		wake.Up(sv.requested)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/backoff"
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/wake"
 )
 
 // A supervisor manages one client of a server from its first use on: it starts the client, waits
@@ -80,7 +81,7 @@ func (sv *supervisor) acquire(ctx context.Context) (*client.Client, error) {
 			wait > maxWaitBefore(ctx), justFailed:
 			return nil, sv.unavailable(err, state, wait)
 		case state == Stopped || state == Failed:
-			notify(sv.requested)
+			wake.Up(sv.requested)
 		}
 		select {
 		case <-changed:
@@ -130,7 +131,7 @@ func (sv *supervisor) release() {
 	unused := sv.uses == 0
 	sv.mu.Unlock()
 	if unused {
-		notify(sv.unused)
+		wake.Up(sv.unused)
 	}
 }
 
@@ -167,13 +168,6 @@ func (sv *supervisor) wasEnded() bool {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
 	return sv.state == Ready && sv.ctx.Err() != nil && sv.m.ctx.Err() == nil
-}
-
-func notify(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }
 
 func (sv *supervisor) status() Status {

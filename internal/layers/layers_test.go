@@ -34,6 +34,7 @@ var layers = []struct {
 	{"internal/backoff", nil},
 	{"internal/ondemand", nil},
 	{"internal/contextkey", nil},
+	{"internal/wake", nil},
 	{"internal/turn", []string{"internal/contextkey"}},
 	{"internal/httpdeadline", nil},
 	{"internal/keepalive", nil},
@@ -44,9 +45,9 @@ var layers = []struct {
 	{"internal/jose", []string{"internal/jsonscan", "internal/jsonexact"}},
 	{"internal/toml", []string{"internal/jsonscan"}},
 	{"internal/near", nil},
-	{"internal/redis", []string{"internal/near", "internal/quota"}},
+	{"internal/redis", []string{"internal/near", "internal/quota", "internal/wake"}},
 	{"internal/redis/redistest", []string{"internal/redis"}},
-	{"internal/store", []string{"internal/rate", "internal/redis"}},
+	{"internal/store", []string{"internal/rate", "internal/redis", "internal/wake"}},
 	{"internal/store/storetest", []string{
 		"internal/rate", "internal/redis", "internal/redis/redistest", "internal/store",
 	}},
@@ -177,7 +178,7 @@ var layers = []struct {
 	}},
 	{"client/internal/errtext", []string{"rpc"}},
 	{"client/internal/object", []string{"internal/jsonexact", "internal/jsonscan", "rpc"}},
-	{"client/internal/progress", []string{"internal/jsonscan", "rpc/mcp"}},
+	{"client/internal/progress", []string{"internal/jsonscan", "rpc/mcp", "internal/wake"}},
 	{"client/internal/cache", []string{"internal/jsonscan", "rpc", "rpc/mcp"}},
 	{"client/internal/listed", []string{"internal/paramheader", "dispatch/schema",
 		"internal/jsonscan", "rpc/mcp"}},
@@ -187,6 +188,7 @@ var layers = []struct {
 	{"client/internal/era", []string{"internal/jsonscan", "rpc", "rpc/mcp",
 		"client/internal/errtext"}},
 	{"client/internal/queue", []string{"internal/ondemand"}},
+	{"client/internal/queue", []string{"internal/wake"}},
 	{"client", []string{"internal/elicitschema", "internal/extensionid", "internal/contextkey",
 		"internal/contain", "internal/ondemand",
 		"internal/skill", "internal/printable", "internal/jsonscan",
@@ -195,13 +197,15 @@ var layers = []struct {
 		"client/internal/cache", "client/internal/cancelled", "client/internal/era",
 		"client/internal/errtext", "client/internal/listed", "client/internal/listpage",
 		"client/internal/object", "client/internal/progress", "client/internal/queue",
-		"client/internal/stray"}},
+		"client/internal/stray", "internal/wake",
+	}},
 
 	{"client/apps", []string{"internal/appdef", "internal/contain", "internal/lograte",
 		"internal/jsonscan", "rpc", "rpc/mcp", "client"}},
 	{"client/host", []string{"internal/itemname", "internal/backoff", "internal/contain",
 		"internal/quota", "rpc",
-		"rpc/mcp", "client"}},
+		"rpc/mcp", "client", "internal/wake",
+	}},
 	{"client/host/internal/override", []string{"internal/jsondiff", "internal/jsonscan",
 		"internal/near", "internal/toolhint", "dispatch/schema", "rpc/mcp", "client/host"}},
 	{"internal/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff",
@@ -285,6 +289,7 @@ var layers = []struct {
 
 	{"cmd/stdwire/internal/lineedit", []string{
 		"internal/userfile", "internal/atomicfile", "internal/printable", "internal/terminal",
+		"internal/wake",
 	}},
 	{"cmd/stdwire/internal/guard", []string{
 		"internal/processgroup", "internal/child",
@@ -302,7 +307,9 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/otlp", []string{"internal/httpurl", "internal/jsonscan",
 		"internal/keepalive",
-		"internal/printable", "internal/retryafter", "internal/userfile", "rpc/mcp/telemetry"}},
+		"internal/printable", "internal/retryafter", "internal/userfile", "rpc/mcp/telemetry",
+		"internal/wake",
+	}},
 	{"cmd/stdwire/internal/bundle", []string{
 		"internal/jsonscan", "internal/userfile",
 		"internal/atomicfile", "dispatch/schema",
@@ -355,6 +362,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/command", []string{
 		"internal/printable", "internal/near", "rpc/mcp", "cmd/stdwire/internal/term",
+		"internal/wake",
 	}},
 	{"cmd/stdwire/internal/commandtest", []string{
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/termtest",
@@ -390,7 +398,7 @@ var layers = []struct {
 		"rpc/mcp", "dispatch",
 		"internal/httpurl", "internal/keepalive", "internal/userfile", "server", "server/auth",
 		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/filewatch",
-		"cmd/stdwire/internal/command",
+		"cmd/stdwire/internal/command", "internal/wake",
 	}},
 	{"cmd/stdwire/internal/gatewaytext", []string{
 		"internal/printable", "client/host/gateway", "cmd/stdwire/internal/ops/host",
@@ -413,7 +421,7 @@ var layers = []struct {
 		"internal/store", "internal/userfile", "rpc", "dispatch", "rpc/mcp", "server",
 		"server/auth", "client/auth",
 		"client/host", "client/host/gateway", "client/host/config", "client/streamable",
-		"cmd/stdwire/internal/command",
+		"cmd/stdwire/internal/command", "internal/wake",
 	}},
 	{"cmd/stdwire/internal/target", []string{
 		"internal/listcache", "internal/toolhint",
@@ -515,6 +523,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/ops/host",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/transport", "internal/userfile",
 		"server/streamable", "cmd/stdwire/internal/login", "cmd/stdwire/internal/filewatch",
+		"internal/wake",
 	}},
 	{"cmd/stdwire/internal/authcmd", []string{
 		"internal/jsonscan", "internal/near", "internal/printable", "client/auth", "client/host/config",
@@ -534,6 +543,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/decision", []string{
 		"internal/jsondiff", "internal/pin", "internal/redis/redistest", "internal/store", "rpc/mcp",
+		"internal/wake",
 	}},
 	{"cmd/stdwire/internal/serve", []string{
 		"internal/jsonedit", "internal/policy", "cmd/stdwire/internal/access",
@@ -586,7 +596,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/arguments", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/elicit",
-		"cmd/stdwire/internal/target", "cmd/stdwire/internal/calls",
+		"cmd/stdwire/internal/target", "cmd/stdwire/internal/calls", "internal/wake",
 	}},
 	{"cmd/stdwire/internal/web/internal/changes", nil},
 	{"cmd/stdwire/internal/web/internal/reply", []string{

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/wake"
 )
 
 // A call is a command on its way.
@@ -144,10 +146,7 @@ func (l *link) add(c *call) error {
 // wake lets the writer look again. The caller holds mu.
 func (l *link) wake() {
 	if l.conn != nil {
-		select {
-		case l.conn.wake <- struct{}{}:
-		default:
-		}
+		wake.Up(l.conn.wake)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/stdwire/stdwire/internal/wake"
 )
 
 // A Message is what a subscription receives.
@@ -100,7 +102,7 @@ func (s *Subscription) end(err error) {
 	all := s.channels
 	s.err = err
 	s.drop()
-	s.wakeUp()
+	wake.Up(s.wake)
 	others := all.names[s.name]
 	for i, other := range others {
 		if other == s {
@@ -162,13 +164,6 @@ func (s *Subscription) drop() {
 	s.queue = nil
 }
 
-func (s *Subscription) wakeUp() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
 // deliver passes a message on. The caller holds the mutex.
 func (all *channels) deliver(push Reply) {
 	if len(push.items) != 3 || string(push.items[0].text) != "message" {
@@ -187,7 +182,7 @@ func (all *channels) deliver(push Reply) {
 			s.queue = append(s.queue, payload)
 			all.bytes += cost
 		}
-		s.wakeUp()
+		wake.Up(s.wake)
 	}
 }
 
@@ -208,7 +203,7 @@ func (all *channels) renew() (calls []*call) {
 				case call.err == nil && s.active:
 					s.drop() // what came before is older than what is missing
 					s.lost = true
-					s.wakeUp()
+					wake.Up(s.wake)
 				}
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/rate"
 	"github.com/stdwire/stdwire/internal/redis"
+	"github.com/stdwire/stdwire/internal/wake"
 )
 
 // A Memory is a store of one process. The zero Memory is ready for use and holds at most 256 MiB.
@@ -331,7 +332,7 @@ func (m *Memory) Publish(_ context.Context, channel string, message []byte) erro
 			s.queue = append(s.queue, append([]byte{}, message...))
 			m.bytes += entryCost + int64(len(message))
 		}
-		s.wakeUp()
+		wake.Up(s.wake)
 	}
 	return nil
 }
@@ -350,13 +351,6 @@ func (s *memorySubscription) drop() {
 		s.m.bytes -= entryCost + int64(len(message))
 	}
 	s.queue = nil
-}
-
-func (s *memorySubscription) wakeUp() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
 }
 
 // Subscribe implements [Store].
@@ -389,7 +383,7 @@ func (s *memorySubscription) Close() {
 	if len(s.m.readers[s.channel]) == 0 {
 		delete(s.m.readers, s.channel)
 	}
-	s.wakeUp()
+	wake.Up(s.wake)
 }
 
 func (s *memorySubscription) Next(ctx context.Context) (Message, error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/wake"
 )
 
 const (
@@ -23,17 +25,14 @@ func AppendAndWake(ctx context.Context, s Store, key string, event []byte, b Log
 	return nil
 }
 
-// Wake sends to wake, unless that is full, whenever there may be something new in a log to which
-// others append with [AppendAndWake]: also at first, when messages may be missing, and every 10 to
-// 15 seconds. It returns when ctx ends.
-func Wake(ctx context.Context, s Store, key string, wake chan<- struct{}) {
+// Wake calls [wake.Up] with c whenever there may be something new in a log to which others append
+// with [AppendAndWake]: also at first, when messages may be missing, and every 10 to 15 seconds. It
+// returns when ctx ends.
+func Wake(ctx context.Context, s Store, key string, c chan<- struct{}) {
 	looked := time.Time{} // when who follows was woken
 	send := func() {
 		looked = time.Now()
-		select {
-		case wake <- struct{}{}:
-		default:
-		}
+		wake.Up(c)
 	}
 	for ctx.Err() == nil {
 		subscription, err := s.Subscribe(ctx, key)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -120,10 +121,7 @@ func (t *Table) Put(params []byte) {
 	box.params = append(box.params[:0], params...)
 	box.put++
 	box.mu.Unlock()
-	select {
-	case box.Ready <- struct{}{}:
-	default:
-	}
+	wake.Up(box.Ready)
 }
 
 // until returns nil if the first put messages were delivered, and otherwise a channel that is

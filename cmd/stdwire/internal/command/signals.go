@@ -6,6 +6,8 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+
+	"github.com/stdwire/stdwire/internal/wake"
 )
 
 // A SignalError is the cause of a context that a signal has cancelled.
@@ -80,9 +82,6 @@ func (h *HangupHandler) Handle() bool {
 	if h.Notify == nil || h.TerminalClosed() {
 		return false
 	}
-	select {
-	case h.Notify <- struct{}{}:
-	default:
-	}
+	wake.Up(h.Notify)
 	return true
 }

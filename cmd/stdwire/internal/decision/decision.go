@@ -20,6 +20,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/internal/store"
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -156,7 +157,7 @@ func (d *Decisions) Switch(id string, disabled, configured bool) {
 	d.mu.Lock()
 	d.switched[id] = s
 	d.mu.Unlock()
-	d.wakeUp()
+	wake.Up(d.wake)
 }
 
 // Waits reports whether the store does not have what was decided here about a server.
@@ -189,14 +190,7 @@ func (d *Decisions) Accept(a Accepted) {
 	d.mu.Lock()
 	d.accepted = appendAccepted(d.accepted, a)
 	d.mu.Unlock()
-	d.wakeUp()
-}
-
-func (d *Decisions) wakeUp() {
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
+	wake.Up(d.wake)
 }
 
 // Failure returns why the store cannot be used, as far as Follow knows, or nil.

@@ -16,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/internal/backoff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/quota"
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -129,15 +130,7 @@ func (p *persistent) enqueue(q *question) {
 		return
 	}
 	p.queue = append(p.queue, q)
-	p.wake()
-}
-
-// wake makes the writer look at the queue.
-func (p *persistent) wake() {
-	select {
-	case p.queued <- struct{}{}:
-	default:
-	}
+	wake.Up(p.queued)
 }
 
 // isTooLate reports whether the next process starts too late for a question. mu must be held.
@@ -309,7 +302,7 @@ func (p *persistent) next(ctx context.Context) *question {
 		select {
 		case <-p.queued:
 		case <-ctx.Done():
-			p.wake() // the writer of the next process
+			wake.Up(p.queued) // the writer of the next process
 			return nil
 		}
 	}

@@ -3,6 +3,8 @@ package lineedit
 import (
 	"context"
 	"errors"
+
+	"github.com/stdwire/stdwire/internal/wake"
 )
 
 // errSuspended ends the reading of a line that continues later.
@@ -16,10 +18,7 @@ var errSuspended = errors.New("the editor is suspended")
 func (e *Editor) Suspend(ctx context.Context) (resume func(), err error) {
 	e.suspending.Add(1)
 	defer e.suspending.Add(-1)
-	select {
-	case e.suspendRequest <- struct{}{}:
-	default:
-	}
+	wake.Up(e.suspendRequest)
 	if err := e.acquire(ctx); err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/store"
+	"github.com/stdwire/stdwire/internal/wake"
 )
 
 const (
@@ -177,10 +178,7 @@ func (s *Store) currentShared(ctx context.Context, k Key) (*row, error) {
 	}
 	rows, err := s.shared.read(ctx, k.User)
 	if errors.Is(err, errUnusable) {
-		select { // so that others need not find it out
-		case s.shared.wake <- struct{}{}:
-		default:
-		}
+		wake.Up(s.shared.wake) // so that others need not find it out
 		return nil, err
 	}
 	if r := rows[k]; r == nil || !r.IsValid(time.Now()) {

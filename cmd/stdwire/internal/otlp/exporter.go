@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/wake"
 )
 
 // The limits of the queue.
@@ -87,15 +89,7 @@ func (e *Exporter) enqueue(p payload) {
 		e.queue = e.queue[1:]
 		e.dropped++
 	}
-	e.wake()
-}
-
-// wake makes run look at the queue. The caller holds mu.
-func (e *Exporter) wake() {
-	select {
-	case e.added <- struct{}{}:
-	default:
-	}
+	wake.Up(e.added)
 }
 
 // next removes the first payload. more is false if there is none and none will come.
@@ -150,7 +144,7 @@ func (e *Exporter) Dropped() int64 {
 func (e *Exporter) Close(ctx context.Context) {
 	e.mu.Lock()
 	e.closed = true
-	e.wake()
+	wake.Up(e.added)
 	e.mu.Unlock()
 	select {
 	case <-e.done:

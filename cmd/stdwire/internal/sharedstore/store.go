@@ -10,6 +10,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/store"
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
@@ -112,10 +113,7 @@ func (s *Store) change(why error) {
 	}
 	s.why = why
 	s.mu.Unlock()
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
+	wake.Up(s.changed)
 }
 
 // A Status says whether a store can be reached, and what the server is.

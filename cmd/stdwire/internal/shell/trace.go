@@ -8,6 +8,7 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -80,10 +81,7 @@ func (t *Tracer) Frame(_ context.Context, d rpc.Direction, frame []byte) {
 		return
 	}
 	t.lines = append(t.lines, line)
-	select {
-	case t.Ready <- struct{}{}:
-	default:
-	}
+	wake.Up(t.Ready)
 }
 
 // FormatFrame formats a frame on one line, which a terminal wraps.
