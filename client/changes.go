@@ -9,6 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/ondemand"
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -35,10 +36,7 @@ type watchedList struct {
 
 // markChanged has a list refreshed, once the connection is open. It does not block.
 func (c *Client) markChanged(l *watchedList) {
-	select {
-	case l.changed <- struct{}{}:
-	default:
-	}
+	wake.Up(l.changed)
 	if c.watching.Load() {
 		l.task.Wake()
 	}

@@ -188,7 +188,6 @@ var layers = []struct {
 	{"client/internal/era", []string{"internal/jsonscan", "rpc", "rpc/mcp",
 		"client/internal/errtext"}},
 	{"client/internal/queue", []string{"internal/ondemand"}},
-	{"client/internal/queue", []string{"internal/wake"}},
 	{"client", []string{"internal/elicitschema", "internal/extensionid", "internal/contextkey",
 		"internal/contain", "internal/ondemand",
 		"internal/skill", "internal/printable", "internal/jsonscan",

@@ -64,7 +64,8 @@ func TestProcSendTimesOut(t *testing.T) {
 	s := newService(t, Options{})
 	id := s.start(t, "skip", "await go", "count")
 	written := 0
-	for timeout := 50; written == 0 && timeout < 100_000; timeout *= 3 { // the first may be too short
+	// The first timeout may be too short.
+	for timeout := 50; written == 0 && timeout < 100_000; timeout *= 3 {
 		err := fails(t, s, "proc.send",
 			args{"session": id, "text": big, "newline": false, "timeout_ms": timeout},
 			dispatch.Timeout, "does not read")
