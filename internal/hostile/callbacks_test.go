@@ -194,7 +194,7 @@ var apart = map[string]string{
 	"dispatch.Result.JSON":                        "a result of another type is refused",
 	"dispatch.Result.IsError":                     "as JSON",
 	"server.Conn.Handle":                          "server.Link",
-	"server.Integration.NewConn":                  "server.Link",
+	"server.ConnOptions.Link":                     "server.Link",
 	"server.Server.Serve":                         "rpc.Options.Framing",
 	"server.Options.Hooks":                        "rpc.Hooks",
 	"client/host/gateway.Options.Results":         "its methods are here",
