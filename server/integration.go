@@ -13,10 +13,15 @@ import (
 )
 
 // An Integration has the methods of a [Server] for transports and gateways; applications do not
-// need them. A transport that receives messages one by one, such as package streamable, makes a
-// [Conn] for each client and passes messages to [Conn.Handle]. A gateway, such as package
-// client/host/gateway, offers the items of other servers and follows the actions of its own
-// clients.
+// need them.
+//
+// A transport that receives messages one by one, such as package streamable, makes a [Conn] for
+// each client by NewConn or Stateless and passes messages to [Conn.Handle]. If several servers
+// offer the same to its clients, it passes on by Announce what OnChange tells.
+//
+// A gateway, such as package client/host/gateway, offers the items of other servers by AddItem,
+// Declare and SetUpstreams. It follows its own clients by OnClientEvent and SubscribedResources, and
+// tells them by ListsChanged that they may see something else.
 //
 // All its methods are safe for concurrent use. Callbacks may block and may call the server: none is
 // called with a lock held. A panic in a callback is logged and recovered.
