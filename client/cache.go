@@ -64,9 +64,9 @@ func (r *call) cacheParams() (params []byte, uri string, ok bool) {
 	return o.Close(), uri, true
 }
 
-// lookUp takes the result of a call from the cache, and reports whether it was there. If not, the
-// Fetch stores the result that is received, and the caller must call its Finish; it is nil if the
-// cache cannot hold a result of this request.
+// lookUp takes the result of a call from the cache, and reports whether it was there. If not,
+// decoding the result that is received stores it, and the caller must call Finish of the Fetch, which
+// is nil if the cache cannot hold a result of this request.
 func (c *Client) lookUp(ctx context.Context, r *call) (hit bool, _ *cache.Fetch) {
 	results := &c.o.Cache.results
 	m, _ := mcp.MethodAt(r.method, c.session.Load().revision)

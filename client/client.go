@@ -53,7 +53,8 @@ type Client struct {
 	routes          map[string]func(params []byte) // notification handlers by method
 	inputHandlers   map[string]inputHandler        // input request handlers by method
 
-	// stopped timers of calls; of each client, because timers belong to a synctest bubble
+	// The stopped timers of calls are not shared among clients, because a timer belongs to the
+	// synctest bubble that made it.
 	timers sync.Pool
 
 	mu        sync.Mutex
@@ -119,8 +120,8 @@ func (c *Client) background(f func()) {
 
 // Close ends the connection. If the client started the server's process, Close closes its stdin,
 // sends SIGTERM to it and to the processes it has started after [Command].Grace, and SIGKILL after
-// the same time again. Close returns when they have ended; the error says that they cannot be
-// killed. Calls in flight fail at once. A goroutine may outlive Close while a callback runs; see
+// the same time again. Close returns when they have ended, or an error if they cannot be killed.
+// Calls in flight fail at once. A goroutine may outlive Close while a callback runs; see
 // Wait. If the connection was lost before, Err keeps that reason.
 func (c *Client) Close() error {
 	if !c.isLost() { // otherwise calls would report the client as closed

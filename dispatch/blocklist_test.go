@@ -16,7 +16,7 @@ import (
 
 func withKindEval(s *dispatch.Spec) { s.Type = dispatch.Eval }
 
-// newEvalFixture returns a fixture whose operation is of kind eval and takes any arguments.
+// newEvalFixture returns a fixture whose operation is of type eval and takes any arguments.
 func newEvalFixture(o dispatch.Options) *fixture {
 	fx := newFixture(o)
 	register(fx, func(context.Context, json.RawMessage) (nothing, error) { return nothing{}, nil },

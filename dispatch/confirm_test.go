@@ -64,7 +64,7 @@ func TestDestructiveReadIsRefused(t *testing.T) {
 	for _, kind := range []dispatch.Type{dispatch.Read, dispatch.Wait} {
 		_, err := dispatch.NewOperation(
 			dispatch.Spec{Name: "a.b", Summary: "S.", Type: kind, Destructive: true}, doNothing)
-		assert.ErrorContains(t, err, `dispatch: operation "a.b": it is destructive and of kind `+
+		assert.ErrorContains(t, err, `dispatch: operation "a.b": it is destructive and of type `+
 			string(kind))
 	}
 }

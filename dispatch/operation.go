@@ -163,12 +163,11 @@ func (op *Operation) checkSpec() error {
 	case s.Summary == "":
 		return errors.New("it has no summary")
 	case !s.Type.known():
-		return fmt.Errorf("kind %q is none of read, write, destructive, lifecycle, wait, eval",
-			s.Type)
+		return fmt.Errorf("the type %q is none of %v", s.Type, types)
 	case s.Timeout < 0:
 		return fmt.Errorf("the timeout %v is negative", s.Timeout)
 	case s.Destructive && (s.Type == Read || s.Type == Wait):
-		return fmt.Errorf("it is destructive and of kind %s, which changes nothing", s.Type)
+		return fmt.Errorf("it is destructive and of type %s, which changes nothing", s.Type)
 	}
 	s.Destructive = s.Destructive || s.Type == Destructive
 	s.Errors = slices.Clone(s.Errors)

@@ -32,7 +32,7 @@ func TestKindIsFromAClosedSet(t *testing.T) {
 		_, err := dispatch.NewOperation(
 			dispatch.Spec{Name: "a.b", Summary: "S.", Type: kind}, doNothing)
 		assert.ErrorContains(t, err,
-			fmt.Sprintf(`operation "a.b": kind %q is none of read, write, destructive, lifecycle, wait, eval`,
+			fmt.Sprintf(`operation "a.b": the type %q is none of [read write destructive lifecycle wait eval]`,
 				kind))
 	}
 }
@@ -99,13 +99,13 @@ func TestDescriptionEndsWithTheCodesOfWhatItIs(t *testing.T) {
 		op   func() (*dispatch.Operation, error)
 		want string
 	}{
-		{"of kind write", func() (*dispatch.Operation, error) {
+		{"of type write", func() (*dispatch.Operation, error) {
 			return dispatch.NewOperation(spec(kind(dispatch.Write)), doNothing)
 		}, ""},
-		{"of kind destructive", func() (*dispatch.Operation, error) {
+		{"of type destructive", func() (*dispatch.Operation, error) {
 			return dispatch.NewOperation(spec(kind(dispatch.Destructive)), doNothing)
 		}, "confirmation_required"},
-		{"of kind eval", func() (*dispatch.Operation, error) {
+		{"of type eval", func() (*dispatch.Operation, error) {
 			return dispatch.NewOperation(spec(kind(dispatch.Eval)), doNothing)
 		}, "blocked"},
 		{"with an instance", func() (*dispatch.Operation, error) {

@@ -1,5 +1,7 @@
 package dispatch
 
+import "slices"
+
 // A Type is the effect of an operation. The set is closed: [NewOperation] refuses other types.
 // Surfaces and policies use it; it is not part of an operation's input.
 type Type string
@@ -13,10 +15,7 @@ const (
 	Eval        Type = "eval"        // runs code that the caller sent
 )
 
-func (t Type) known() bool {
-	switch t {
-	case Read, Write, Destructive, Lifecycle, Wait, Eval:
-		return true
-	}
-	return false
-}
+// types are the known types.
+var types = [...]Type{Read, Write, Destructive, Lifecycle, Wait, Eval}
+
+func (t Type) known() bool { return slices.Contains(types[:], t) }

@@ -149,6 +149,8 @@ func initialize(r *request) (*Result, error) {
 	return NewResult(append(result, '}')), nil
 }
 
+// appendInstructions appends the member instructions: the server's own and then those of its
+// upstreams, with an empty line between them. It appends nothing if there are none.
 func (r *request) appendInstructions(dst []byte) []byte {
 	s := r.conn.server
 	text := s.o.Instructions

@@ -81,7 +81,7 @@ func NewKey(public crypto.PublicKey) (*Key, error) {
 		return &Key{public: public, algorithms: []Algorithm{EdDSA},
 			jwk: jwk{Type: "OKP", Curve: "Ed25519", X: encoding.EncodeToString(public)}}, nil
 	}
-	return nil, malformed("key", "%T is of a type that is not spoken here", public)
+	return nil, malformed("key", "a %T is not supported", public)
 }
 
 // ParseKey parses a public key. The error matches [ErrMalformed], also for keys of other types,

@@ -90,7 +90,7 @@ func (x *httpRequest) acceptForwarded(sealed string) *refusal {
 		return misdirectedRefusal()
 	}
 	f, err := x.forwarder.sealer.Open(own.Name, sealed)
-	if err != nil { // or the one for which it was sealed had the same address
+	if err != nil { // false, or for a server that had this address before
 		x.refusalLog.Log(x.o.Logger.Warn, x.r.RemoteAddr, "a forwarded request was refused",
 			"error", err)
 		return misdirectedRefusal()
@@ -99,19 +99,8 @@ func (x *httpRequest) acceptForwarded(sealed string) *refusal {
 	if f.Fence != own.Fence || f.Method != x.r.Method || f.Path != requestPath(x.r) {
 		return misdirectedRefusal()
 	}
-	if !x.forwarder.seen.Knows(f.From) {
-		_, err := x.replicas.Find(x.r.Context(), f.From)
-		if errors.Is(err, shared.ErrGone) {
-			return misdirectedRefusal()
-		}
-		if err != nil {
-			return x.storeRefusal(x.r.Context(), err)
-		}
-	}
-	if !x.forwarder.seen.Add(f.From, f.Sequence, f.Made, x.replicas.Now()) {
-		x.refusalLog.Log(x.o.Logger.Warn, x.r.RemoteAddr, "a forwarded request was refused", "error",
-			"it has come before, is too old, or comes from one server too many")
-		return misdirectedRefusal()
+	if refused := x.checkForwarder(f); refused != nil {
+		return refused
 	}
 	x.setAttempt(f.Attempt)
 	ctx := x.r.Context()
@@ -130,6 +119,26 @@ func (x *httpRequest) acceptForwarded(sealed string) *refusal {
 	x.r.Header = f.Header
 	x.forwarded, x.principal, x.expires = f, f.Principal, f.Expires
 	x.memory.owner = x.owner(x.principal)
+	return nil
+}
+
+// checkForwarder returns a refusal unless the server that has passed the request on is in the store,
+// and does so for the first time.
+func (x *httpRequest) checkForwarder(f *forwarding.Frame) *refusal {
+	if !x.forwarder.seen.Knows(f.From) {
+		_, err := x.replicas.Find(x.r.Context(), f.From)
+		if errors.Is(err, shared.ErrGone) {
+			return misdirectedRefusal()
+		}
+		if err != nil {
+			return x.storeRefusal(x.r.Context(), err)
+		}
+	}
+	if !x.forwarder.seen.Add(f.From, f.Sequence, f.Made, x.replicas.Now()) {
+		x.refusalLog.Log(x.o.Logger.Warn, x.r.RemoteAddr, "a forwarded request was refused", "error",
+			"it has come before, is too old, or comes from one server too many")
+		return misdirectedRefusal()
+	}
 	return nil
 }
 
@@ -172,7 +181,7 @@ func (x *httpRequest) callerRefusal(err error) *refusal {
 
 // panicRefusal logs a panic of Authorize or AuthorizeMessages, and returns the refusal.
 func (x *httpRequest) panicRefusal(failure *contain.PanicError) *refusal {
-	x.o.Logger.Error("the principal function panicked", "panic", failure.String(), "stack",
+	x.o.Logger.Error("the function that authorizes a request panicked", "panic", failure.String(), "stack",
 		string(failure.Stack))
 	return newRefusal(http.StatusInternalServerError, rpc.CodeInternalError,
 		"the caller could not be determined; the log has the cause")

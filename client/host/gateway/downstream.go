@@ -58,10 +58,10 @@ func (g *Gateway) instructions(ctx context.Context, d *downstream) string {
 	for _, u := range g.allUpstreams() {
 		byID[u.id] = u
 	}
-	var all []instructions.Of
+	var all []instructions.Server
 	for _, id := range g.names.Servers() {
 		if u := byID[id]; u != nil && d.includes(id) && !u.isHidden(ctx) {
-			all = append(all, instructions.Of{ID: id, Text: u.instructions.Load().offered()})
+			all = append(all, instructions.Server{ID: id, Text: u.instructions.Load().offered()})
 		}
 	}
 	if g.o.NoDescriptionPrefix && len(all) == 1 {

@@ -37,12 +37,34 @@ func (u *upstreamServer) fetchFor(ctx context.Context, name string, l *userLists
 // readLists reads the lists of a user from his connection. The error is that of a server that
 // returns no list.
 func (u *upstreamServer) readLists(ctx context.Context, c *client.Client, l *userLists) error {
-	var (
-		failed error
-		all    []server.Item
-		bytes  int64
-		tools  []*definition.Definition
-	)
+	bytes, err := u.readOffers(ctx, c, l)
+	if err != nil {
+		return err
+	}
+	if err := u.users.keep(l, bytes); err != nil {
+		return fmt.Errorf("server %q %w", u.id, err)
+	}
+	var all []server.Item
+	for kind, offers := range l.offers {
+		for public, o := range offers {
+			o.public = u.publicDefinition(kind, o.Definition, public)
+			all = append(all, u.item(nil, kind, o))
+		}
+	}
+	items, errs := server.NewOwnItems(all)
+	for _, err := range errs {
+		u.warn("an item of a user is withheld: its definition is invalid", err)
+	}
+	l.items = items
+	u.offerOperations(l)
+	return nil
+}
+
+// readOffers reads what the server offers a user, and returns the memory that it needs. The error is
+// that of a server that returns no list.
+func (u *upstreamServer) readOffers(ctx context.Context, c *client.Client, l *userLists) (
+	bytes int64, failed error) {
+	var tools []*definition.Definition
 	l.offers, l.withheld, l.operations = map[mcp.Kind]map[string]*offer{}, nil, nil
 	l.unreviewed = map[mcp.Kind][]unreviewedItem{}
 	l.missing = map[mcp.Kind]bool{}
@@ -71,24 +93,9 @@ func (u *upstreamServer) readLists(ctx context.Context, c *client.Client, l *use
 		}
 	}
 	if len(l.missing) == len(kinds) {
-		return failed
+		return 0, failed
 	}
-	if err := u.users.keep(l, bytes); err != nil {
-		return fmt.Errorf("server %q %w", u.id, err)
-	}
-	for kind, offers := range l.offers {
-		for public, o := range offers {
-			o.public = u.publicDefinition(kind, o.Definition, public)
-			all = append(all, u.item(nil, kind, o))
-		}
-	}
-	items, errs := server.NewOwnItems(all)
-	for _, err := range errs {
-		u.warn("an item of a user is withheld: its definition is invalid", err)
-	}
-	l.items = items
-	u.offerOperations(l)
-	return nil
+	return bytes, nil
 }
 
 // keep reserves the memory of lists, unless they were dropped meanwhile.

@@ -146,7 +146,7 @@ func (s *Skill) find(ctx context.Context, c *client.Client) (*mcp.Skill, error) 
 	switch {
 	case found == nil:
 		return nil, target.NotFound("skill", s.name, names, "stdwire ls skills")
-	case len(found) > 1: // none of them is the one that is meant
+	case len(found) > 1: // which one is meant is not known
 		var uris []string
 		for _, entry := range found {
 			uris = append(uris, printable.Line(entry.URI))

@@ -1,5 +1,5 @@
-// Package control implements the commands that manage running gateways through their control
-// sockets: status, enable, disable, restart, logs and trust.
+// Package control implements the commands that start connections, and that show, manage and end
+// these and running gateways through their sockets.
 package control
 
 import (

@@ -33,7 +33,7 @@ succeeds if there are none.`,
 	}
 }
 
-// disconnectCommand is the command of before stdwire stop, which ends connections alone.
+// disconnectCommand is stdwire disconnect, the older command, which ends connections only.
 func disconnectCommand() command.Command {
 	return command.Command{
 		Name: "disconnect", Usage: "@NAME… | --all",
@@ -78,7 +78,7 @@ func (s *stop) run(ctx context.Context, std *term.Streams) error {
 		return command.Usagef("which connection or server?").WithHint(
 			"stdwire connect list and stdwire gateway status list them")
 	}
-	running, err := running(ctx, std, func(*gatewayClient) bool { return true }, errNoConnections)
+	all, err := running(ctx, std, func(*gatewayClient) bool { return true }, errNoConnections)
 	switch {
 	case err == errNoConnections && s.all:
 		return nil
@@ -87,22 +87,22 @@ func (s *stop) run(ctx context.Context, std *term.Streams) error {
 	case err != nil:
 		return err
 	}
-	defer closeAll(running)
+	defer closeAll(all)
 	var connections, gateways []*gatewayClient
-	for _, g := range running {
+	for _, g := range all {
 		if g.Connection != "" {
 			connections = append(connections, g)
 		} else {
 			gateways = append(gateways, g)
 		}
 	}
-	selected, servers, err := s.sort(connections, gateways)
+	selected, servers, err := s.find(connections, gateways)
 	if err != nil {
 		return err
 	}
 	if servers != nil {
-		disable := switchOptions{operation: "host.disable", message: "is stopped until stdwire enable", ids: servers,
-			pid: s.pid}
+		disable := switchOptions{operation: "host.disable",
+			message: "is stopped until stdwire enable", ids: servers, pid: s.pid}
 		if err := disable.apply(ctx, std, gateways); err != nil {
 			return err
 		}
@@ -113,9 +113,9 @@ func (s *stop) run(ctx context.Context, std *term.Streams) error {
 	return err
 }
 
-// sort returns the connections and the servers of gateways that the names mean. It fails if one
-// means nothing.
-func (s *stop) sort(connections, gateways []*gatewayClient) (selected []*gatewayClient,
+// find returns the connections and the servers of gateways that the names mean. The error is about
+// a name of nothing.
+func (s *stop) find(connections, gateways []*gatewayClient) (selected []*gatewayClient,
 	servers []string, err error) {
 	if s.all {
 		return connections, nil, nil
@@ -130,11 +130,11 @@ func (s *stop) sort(connections, gateways []*gatewayClient) (selected []*gateway
 		}
 	}
 	for _, name := range s.names {
-		bare, at := strings.CutPrefix(name, "@")
+		bare, marked := strings.CutPrefix(name, "@")
 		switch {
-		case at && connections == nil:
+		case marked && connections == nil:
 			return nil, nil, errNoConnections
-		case at || slices.Contains(known, "@"+bare):
+		case marked || slices.Contains(known, "@"+bare):
 			names = append(names, bare)
 		case slices.ContainsFunc(gateways, func(g *gatewayClient) bool { return g.has(bare) }):
 			servers = append(servers, bare)

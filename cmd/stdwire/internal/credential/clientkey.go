@@ -35,6 +35,7 @@ func setKey(client *auth.Registration, c *config.Credentials) error {
 	if _, err = jose.NewSigner(key, jose.Algorithm(client.Algorithm)); err != nil {
 		return fmt.Errorf("%s: %w", c.ClientKey, err)
 	}
+	// to whom the assertions are addressed
 	client.Issuer = cmp.Or(c.AssertionAudience, c.TokenEndpoint)
 	return nil
 }

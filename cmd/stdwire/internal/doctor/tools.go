@@ -301,7 +301,7 @@ func (r *Report) comparePins(pins *pin.File, c *client.Client,
 		return
 	}
 	look := "stdwire serve withholds them; see stdwire pin diff " + p.arguments
-	another := false
+	reported := false // the change of the server's identity
 	for kind := range pin.Kinds() {
 		things, definitions := string(kind)+"s", all[kind]
 		if kind == pin.Instructions {
@@ -325,8 +325,8 @@ func (r *Report) comparePins(pins *pin.File, c *client.Client,
 				unseen = append(unseen, v.Name)
 			}
 		}
-		if report.IdentityChange != "" && !another {
-			another = true
+		if report.IdentityChange != "" && !reported {
+			reported = true
 			r.add(Warning, "the identity of the server has changed: "+report.IdentityText(), look)
 		}
 		r.addForTools(Warning, things+" that have changed since the server was first used",

@@ -17,9 +17,9 @@ const (
 	maxAnswer        = 64 << 10 // bytes of a typed answer
 )
 
-// refusedSample returns the error of a sampling request that the user refuses. A legacy server gets
+// sampleRefusal returns the error of a sampling request that the user refuses. A legacy server gets
 // the code that the specification has for that (2025-11-25, Sampling, "Error Handling").
-func refusedSample(why string) error {
+func sampleRefusal(why string) error {
 	return rpc.Errorf(-1, "User rejected sampling request: %s", why)
 }
 
@@ -36,12 +36,12 @@ func (a *Asker) sample(ctx context.Context, params mcp.CreateMessageParams) (
 	switch {
 	case err == errDeclined:
 		a.console.Printf("Declined.")
-		return nil, refusedSample("declined")
+		return nil, sampleRefusal("declined")
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
 		a.console.Printf("Cancelled.")
-		return nil, refusedSample("left without an answer")
+		return nil, sampleRefusal("left without an answer")
 	}
 	return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "human",
 		Content:    mcp.SamplingContent{&mcp.TextContent{Text: text}},

@@ -53,7 +53,8 @@ func (l *Logins) Calls(next dispatch.Handler) dispatch.Handler {
 		if !refused {
 			return result, err
 		}
-		if has, unread := l.store.has(ctx, k); unread != nil || scopes == nil && has {
+		has, unknown := l.store.has(ctx, k)
+		if unknown != nil || scopes == nil && has { // a login would not help
 			return result, err
 		}
 		if why, err := l.ask(ctx, k, scopes); why != "" || err != nil {

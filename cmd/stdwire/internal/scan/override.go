@@ -15,7 +15,7 @@ func weakenedAnnotations(s *Server) (found []Finding) {
 			continue // the rule for malformed definitions reports it
 		}
 		hints := toolhint.Weakened(s.Config.Overrides[tool.Name].Annotations, tool.Annotations)
-		if hints != nil && len(found) < maxPerRule*maxPerRule {
+		if hints != nil && len(found) < maxPerServer {
 			found = append(found, Finding{Severity: Medium,
 				Place: Place{Server: s.ID, Kind: mcp.KindTool.Info().Short, Name: tool.Name,
 					Where: "annotations"},

@@ -59,6 +59,7 @@ const (
 	maxDefinitions = 5000     // of a server
 	maxStrings     = 2000     // of a definition
 	maxPerRule     = 10       // findings of a rule in a definition
+	maxPerServer   = 100      // findings of a rule in all of a server that is no definition
 	maxFindings    = 2000
 )
 

@@ -55,7 +55,7 @@ var knownTokens = []struct {
 // configSecrets finds secrets in a configuration.
 func configSecrets(s *Server) (found []Finding) {
 	report := func(severity Severity, where, kind string, length int, what string) {
-		if len(found) < maxPerRule*maxPerRule {
+		if len(found) < maxPerServer {
 			found = append(found, Finding{
 				Severity: severity, Place: Place{Server: s.ID, Kind: kindConfig, Where: where},
 				What: what, Evidence: fmt.Sprintf("%s, %d characters", kind, length),

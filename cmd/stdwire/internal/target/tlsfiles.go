@@ -42,31 +42,31 @@ func (f *tlsFiles) config() (c *tls.Config, ca []byte, err error) {
 	return c, ca, nil
 }
 
-// loadTLS reads the files of f with read. It returns nil if there are none. certificates is the
-// content of the file of authorities. The last arguments are the names of the files in errors.
-func loadTLS(f config.TLS, read func(path string, limit int64) ([]byte, error), ca,
-	certificate string) (c *tls.Config, certificates []byte, err error) {
+// loadTLS reads the files of f with read. It returns nil if there are none. ca is the content of the
+// file of authorities. caName and certName are what errors call this file and those of the client.
+func loadTLS(f config.TLS, read func(path string, limit int64) ([]byte, error), caName,
+	certName string) (c *tls.Config, ca []byte, err error) {
 	if f == (config.TLS{}) {
 		return nil, nil, nil
 	}
 	c = &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.CA != "" {
-		certificates, err = read(f.CA, userfile.MaxPEM)
+		ca, err = read(f.CA, userfile.MaxPEM)
 		if err == nil {
-			c.RootCAs, err = ParseAuthorities(f.CA, certificates)
+			c.RootCAs, err = ParseAuthorities(f.CA, ca)
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", ca, err)
+			return nil, nil, fmt.Errorf("%s: %w", caName, err)
 		}
 	}
 	if f.ClientCert != "" {
 		pair, err := loadKeyPair(f, read)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", certificate, err)
+			return nil, nil, fmt.Errorf("%s: %w", certName, err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
-	return c, certificates, nil
+	return c, ca, nil
 }
 
 func loadKeyPair(f config.TLS,

@@ -13,13 +13,13 @@ import (
 // Most is the length of a composed text in characters: a common host shows a model no more.
 const Most = 2048
 
-// Of are the instructions of a server.
-type Of struct{ ID, Text string }
+// A Server is a server with instructions, which may be "".
+type Server struct{ ID, Text string }
 
 // Compose returns the instructions of servers in their order, a line "[ID] text" for each that has
 // some, at most limit characters in all. Texts that are too long share what the short ones leave,
 // and end after a word with "…". A text is one line, so that it cannot look like another server's.
-func Compose(all []Of, limit int) string {
+func Compose(all []Server, limit int) string {
 	var lines []string
 	for _, one := range all {
 		text := printable.TruncateBytes(one.Text, 2*utf8.UTFMax*limit)
@@ -35,7 +35,7 @@ func Compose(all []Of, limit int) string {
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Compare(utf8.RuneCountInString(lines[a]), utf8.RuneCountInString(lines[b]))
 	})
-	for n, i := range order {
+	for n, i := range order { // the short ones first, whose rest the long ones share
 		share := room / (len(order) - n)
 		lines[i] = cut(lines[i], share)
 		room -= utf8.RuneCountInString(lines[i])
