@@ -77,6 +77,7 @@ type call struct {
 	waitedTask *Task // if set, no request is sent: the call waits for this task
 
 	decode        func(result []byte) error // must not retain the result
+	kept          json.RawMessage           // the result, if decode is call.keep
 	hasResultType bool                      // results have a resultType
 	startedAt     time.Time                 // when the call was made
 	expires       time.Time                 // the current deadline; zero for none
@@ -93,9 +94,10 @@ type call struct {
 // last two cases it sends notifications/cancelled. The error is a [*CallError].
 func (c *Client) Call(ctx context.Context, method string, params any,
 	opts ...CallOption) (json.RawMessage, error) {
-	var raw json.RawMessage
-	err := c.do(ctx, &call{method: method, params: params, decode: raw.UnmarshalJSON}, opts)
-	return raw, err
+	r := &call{method: method, params: params}
+	r.decode = r.keep
+	err := c.do(ctx, r, opts)
+	return r.kept, err
 }
 
 // do applies the options and makes a call. It is the common path of all methods that call the
@@ -352,12 +354,12 @@ func (r *call) deliver() bool {
 	if r.progress == nil {
 		return false
 	}
-	p, ok := r.progress.Take()
+	p := r.progress.Take()
 	defer r.progress.Done()
-	if ok {
-		r.onProgress(p)
+	if p != nil {
+		r.onProgress(*p)
 	}
-	return ok
+	return p != nil
 }
 
 // abortError returns the error of a call that is given up because of its context's error err.
@@ -403,6 +405,12 @@ func (r *call) UnmarshalJSON(result []byte) error {
 	if r.codecErr == nil {
 		r.codecErr = r.take(result)
 	}
+	return nil
+}
+
+// keep is the decode function of calls whose result is not decoded.
+func (r *call) keep(result []byte) error {
+	r.kept = append(r.kept[:0], result...)
 	return nil
 }
 

@@ -84,11 +84,12 @@ func (c *Client) Integration() Integration { return Integration{c} }
 // does, except that it does not decode the result.
 func (i Integration) Use(ctx context.Context, kind mcp.Kind, name string,
 	arguments json.RawMessage, opts ...CallOption) (json.RawMessage, error) {
-	var raw json.RawMessage
-	r := &call{name: name, decode: raw.UnmarshalJSON}
-	switch kind {
-	case mcp.KindTool:
+	if kind == mcp.KindTool {
 		return i.c.CallToolRaw(ctx, name, arguments, opts...)
+	}
+	r := &call{name: name}
+	r.decode = r.keep
+	switch kind {
 	case mcp.KindPrompt:
 		r.method, r.params = mcp.MethodGetPrompt, struct {
 			Name      string          `json:"name"`
@@ -100,7 +101,7 @@ func (i Integration) Use(ctx context.Context, kind mcp.Kind, name string,
 		return nil, fmt.Errorf("client: no method uses items of the kind %q", kind)
 	}
 	err := i.c.request(ctx, listCapabilities[kind], r, opts)
-	return raw, err
+	return r.kept, err
 }
 
 // Directory returns an array of the definitions that [Client.ReadDirectory] yields.

@@ -35,10 +35,10 @@ func (c *Client) CallTool(ctx context.Context, name string, args any,
 // CallToolRaw is [Client.CallTool] with the result as the server wrote it.
 func (c *Client) CallToolRaw(ctx context.Context, name string, args any,
 	opts ...CallOption) (json.RawMessage, error) {
-	var raw json.RawMessage
-	r := &call{method: mcp.MethodCallTool, tool: name, params: args, decode: raw.UnmarshalJSON}
+	r := &call{method: mcp.MethodCallTool, tool: name, params: args}
+	r.decode = r.keep
 	err := c.callTool(ctx, r, opts)
-	return raw, err
+	return r.kept, err
 }
 
 // callTool makes a call of a tool: it checks the name, prepares the check of the result and decides

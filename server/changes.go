@@ -140,6 +140,8 @@ func (c *Conn) maySeeChange(n subscriptions.Change) bool {
 	c.mu.Unlock()
 	if ctx == nil {
 		ctx = c.ctx
+	} else {
+		ctx = context.WithoutCancel(ctx)
 	}
 	visible := false
 	s.runCallback("Visible", func() {

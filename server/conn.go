@@ -43,7 +43,7 @@ type Conn struct {
 	owner    string               // of memory; set by initialize
 	sending  bool                 // a goroutine runs sendChanges
 	randomID string               // see Conn.sessionID
-	viewer   context.Context      // of the latest request; nil: none, or Visible is not set
+	viewer   context.Context      // of the latest request, ended or not; nil: see setViewer
 }
 
 // A Link sends messages to a client. An [rpc.Peer] is a Link; over HTTP each request has its own

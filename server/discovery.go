@@ -50,27 +50,28 @@ func (r *request) unwrap() error {
 	if err != nil {
 		return err
 	}
-	inner, all := *r.Request, s.toolList().listing
+	inner, all := r.Params, s.toolList().listing
 	if discovery.IsMeta(name) && (all.ByKey[string(name)] == nil || r.viewOf(all).Search) {
 		if r.through = discovery.CallerRisk(name); r.through == discovery.Unknown {
 			r.finds = true
 			return nil
 		}
-		if inner.Params, name, r.refused = discovery.Inner(r.Params); r.refused != nil {
+		if inner, name, r.refused = discovery.Inner(r.Params); r.refused != nil {
 			return nil
 		}
 	}
 	if all.ByKey[string(name)] == nil {
 		if own, ok := s.ownName(r.clientInfo().Name, all, name); ok {
-			inner.Params = jsonscan.SetMember(inner.Params, "name",
-				jsonscan.AppendString(nil, own))
+			inner = jsonscan.SetMember(inner, "name", jsonscan.AppendString(nil, own))
 		}
 	}
-	if jsonscan.Same(inner.Params, r.Params) {
+	if jsonscan.Same(inner, r.Params) {
 		return nil
 	}
-	r.Request, r.params = &inner, params.Params{}
-	return r.params.Read(inner.Params)
+	request := *r.Request
+	request.Params = inner
+	r.Request, r.params = &request, params.Params{}
+	return r.params.Read(inner)
 }
 
 // checkCaller returns the result for a client that may not call a tool in the way it has, or nil.

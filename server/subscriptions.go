@@ -204,7 +204,7 @@ func (c *Conn) setViewer(r *request) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.viewer = context.WithoutCancel(r.Context)
+	c.viewer = r.Context
 }
 
 func (c *Conn) removeSubscription(sub *subscriptions.Subscription) {

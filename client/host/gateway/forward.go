@@ -144,7 +144,7 @@ func (g *Gateway) startInflight(ctx context.Context, c *call) *inflight.Call {
 	opts := append(metaOption(t.meta), client.OnProgress(f.Progress))
 	f.Make = func(ctx context.Context) (result json.RawMessage, err error) {
 		err = t.use(ctx, g.manager, func(to *client.Client) (err error) {
-			g.raiseLevel(ctx, to, f.Request.Logs)
+			g.raiseLevel(ctx, to, &f.Request.Logs)
 			result, err = c.send(ctx, to, opts)
 			return err
 		})
@@ -186,22 +186,25 @@ func ownAnswers(given mcp.InputResponses) mcp.InputResponses {
 // request, and are refused.
 func (g *Gateway) callDirect(ctx context.Context, t *target, isCall bool,
 	do func(c *client.Client, opts []client.CallOption) error) error {
-	var answers mcp.InputAnswers
+	var answers *mcp.InputAnswers // nil: there are none
 	if stateKind, _, own := stateFrom(ctx); stateKind == stateOfServer {
 		var q questionState
 		if err := json.Unmarshal([]byte(own), &q); err != nil {
 			return err // not expected: the requestState is authenticated
 		}
 		given, _ := server.Inputs(ctx)
-		answers = mcp.InputAnswers{InputResponses: ownAnswers(given), RequestState: q.State}
-		addEmptyRoots(&answers, q.Roots)
+		answers = &mcp.InputAnswers{InputResponses: ownAnswers(given), RequestState: q.State}
+		addEmptyRoots(answers, q.Roots)
 	}
 	for range maxRounds {
 		err := g.use(ctx, t, isCall, func(c *client.Client) error {
-			opts := append(metaOption(t.metaFor(ctx, c)),
-				client.OnProgress(func(p mcp.ProgressParams) { report(ctx, p) }))
+			opts := append(make([]client.CallOption, 0, 4), metaOption(t.metaFor(ctx, c))...)
+			opts = append(opts, client.OnProgress(func(p mcp.ProgressParams) { report(ctx, p) }))
 			if !t.answersQuestions {
-				opts = append(opts, client.ReturnInputRequests(), client.Answers(answers))
+				opts = append(opts, client.ReturnInputRequests())
+			}
+			if !t.answersQuestions && answers != nil {
+				opts = append(opts, client.Answers(*answers))
 			}
 			return do(c, opts)
 		})
@@ -222,8 +225,8 @@ func (g *Gateway) callDirect(ctx context.Context, t *target, isCall bool,
 			}
 			return inflight.RequireInput(ctx, questions, t.state(stateOfServer, string(state)))
 		}
-		answers = mcp.InputAnswers{RequestState: required.Result.RequestState}
-		addEmptyRoots(&answers, roots)
+		answers = &mcp.InputAnswers{RequestState: required.Result.RequestState}
+		addEmptyRoots(answers, roots)
 	}
 	return rpc.Errorf(rpc.CodeInternalError,
 		"server %q asked %d times for the roots of a client without roots", t.id, maxRounds)

@@ -43,9 +43,42 @@ func (r *refusedError) Unwrap() error {
 
 var errNotObject = errors.New("the interceptor left a value that is not a JSON object")
 
+// An interception is a call that is made within the interceptors. One allocation has all of it.
+type interception struct {
+	*call
+	g          *Gateway
+	inFlight   bool // the invocation's InFlight, which an interceptor may have changed
+	invocation dispatch.Invocation
+	made       *server.Result // the last result of the server
+	failure    error          // the last error of making the call
+	by         string         // why the call is refused, if an interceptor returns another error
+}
+
+// run makes the call, when the innermost interceptor calls next.
+func (x *interception) run(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+	if !x.inFlight && !jsonscan.Same(i.Arguments, x.arguments) {
+		if !isObject(i.Arguments) {
+			return nil, errNotObject
+		}
+		x.arguments = i.Arguments
+		if x.failure = x.checkArguments(); x.failure != nil {
+			return nil, x.failure
+		}
+	}
+	x.by = byAfter
+	x.sent, _ = ctx.Value(contextkey.Sent{}).(*atomic.Bool)
+	if x.failure = x.make(ctx, x.g); x.failure != nil {
+		return nil, x.failure
+	}
+	x.made = server.NewResult(x.result)
+	return x.made, nil
+}
+
 // intercept makes the call within the interceptors.
 func (c *call) intercept(ctx context.Context, g *Gateway, inFlight bool) error {
-	i := &dispatch.Invocation{Kind: string(c.kind), Name: c.target.name, Server: c.target.id,
+	x := &interception{call: c, g: g, inFlight: inFlight, by: byBefore}
+	i := &x.invocation
+	*i = dispatch.Invocation{Kind: string(c.kind), Name: c.target.name, Server: c.target.id,
 		Arguments: c.arguments, Principal: principal(ctx), Surface: "mcp", InFlight: inFlight,
 		RequestID: server.RequestIDFrom(ctx)}
 	if c.tool != nil {
@@ -54,31 +87,8 @@ func (c *call) intercept(ctx context.Context, g *Gateway, inFlight bool) error {
 	if from := dispatch.CallFrom(ctx); from != nil {
 		i.RequestID, i.Surface = from.RequestID, from.Surface
 	}
-	var (
-		made    *server.Result // the last result of the server
-		failure error          // the last error of making the call
-		by      = byBefore     // why the call is refused, if an interceptor returns another error
-	)
-	result, err := i.Run(ctx, g.interceptors,
-		func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
-			if !inFlight && !jsonscan.Same(i.Arguments, c.arguments) {
-				if !isObject(i.Arguments) {
-					return nil, errNotObject
-				}
-				c.arguments = i.Arguments
-				if failure = c.checkArguments(); failure != nil {
-					return nil, failure
-				}
-			}
-			by = byAfter
-			c.sent, _ = ctx.Value(contextkey.Sent{}).(*atomic.Bool)
-			if failure = c.make(ctx, g); failure != nil {
-				return nil, failure
-			}
-			made = server.NewResult(c.result)
-			return made, nil
-		})
-	if err == nil && result != made {
+	result, err := i.Run(ctx, g.interceptors, x.run)
+	if err == nil && result != x.made {
 		own, ok := result.(*server.Result)
 		if ok && own != nil && isObject(own.JSON()) {
 			c.result = own.JSON()
@@ -87,21 +97,21 @@ func (c *call) intercept(ctx context.Context, g *Gateway, inFlight bool) error {
 		err = errNotObject
 	}
 	switch {
-	case err == nil || failure != nil && errors.Is(err, failure):
+	case err == nil || x.failure != nil && errors.Is(err, x.failure):
 		return err
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, server.ErrAsked):
 		return inflight.Asked(err)
-	case by == byBefore && c.kind == mcp.KindResource && errors.Is(err, dispatch.NotFound):
-		return &refusedError{by, rpc.Errorf(mcp.CodeResourceNotFound, "an interceptor hides it"),
+	case x.by == byBefore && c.kind == mcp.KindResource && errors.Is(err, dispatch.NotFound):
+		return &refusedError{x.by, rpc.Errorf(mcp.CodeResourceNotFound, "an interceptor hides it"),
 			server.ResourceNotFound(c.target.name)}
-	case by == byBefore && errors.Is(err, dispatch.TooManyRequests):
+	case x.by == byBefore && errors.Is(err, dispatch.TooManyRequests):
 		return &refusedError{by: byRate, reason: err}
-	case by == byBefore:
-		return c.refuse(by, rpc.CodeInvalidParams, "refused before the call: %v", err)
+	case x.by == byBefore:
+		return c.refuse(x.by, rpc.CodeInvalidParams, "refused before the call: %v", err)
 	default:
-		return c.refuse(by, rpc.CodeInternalError, "its result is refused: %v", err)
+		return c.refuse(x.by, rpc.CodeInternalError, "its result is refused: %v", err)
 	}
 }
 

@@ -136,7 +136,7 @@ func (cs *legacyClients) logQueuesFor(u *upstreamServer, session string,
 		}
 		q := lc.logQueues[u.id]
 		if q == nil {
-			q = logging.NewQueue(u.id, lc.conn.Log)
+			q = &logging.Queue{Server: u.id, Send: lc.conn.Log}
 			q.Start(lc.ctx)
 			lc.logQueues[u.id] = q
 		}

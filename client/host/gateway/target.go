@@ -107,7 +107,7 @@ func (t *target) use(ctx context.Context, m *host.Manager, f func(*client.Client
 // to it.
 func (g *Gateway) newRequest(t *target, isCall bool) *inflight.Request {
 	r := &inflight.Request{Key: t.clientKey(), IsCall: isCall,
-		Logs: logging.NewQueue(t.id, g.sendLog)}
+		Logs: logging.Queue{Server: t.id, Send: g.sendLog}}
 	if !t.isStateless() {
 		r.Conn = t.conn
 	}
@@ -138,7 +138,7 @@ func (g *Gateway) use(ctx context.Context, t *target, isCall bool,
 		}
 	}()
 	return t.use(ctx, g.manager, func(c *client.Client) error {
-		g.raiseLevel(ctx, c, r.Logs)
+		g.raiseLevel(ctx, c, &r.Logs)
 		return f(c)
 	})
 }

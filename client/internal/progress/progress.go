@@ -157,13 +157,20 @@ func (b *Mailbox) end() {
 	b.Done()
 }
 
-// Take empties the mailbox; ok is false if there is no valid progress. The caller calls Done after
-// it has delivered the progress.
-func (b *Mailbox) Take() (p mcp.ProgressParams, ok bool) {
+// Take empties the mailbox, and returns nil if there is no valid progress. The caller calls Done
+// after it has delivered the progress.
+func (b *Mailbox) Take() *mcp.ProgressParams {
 	b.mu.Lock()
 	params := bytes.Clone(b.params)
 	b.params = b.params[:0]
 	b.taken = b.put
 	b.mu.Unlock()
-	return p, len(params) > 0 && mcp.Unmarshal(params, &p) == nil
+	if len(params) == 0 {
+		return nil
+	}
+	p := new(mcp.ProgressParams)
+	if mcp.Unmarshal(params, p) != nil {
+		return nil
+	}
+	return p
 }

@@ -84,6 +84,9 @@ type profileKey struct{}
 // Profile returns middleware that says which profile the clients of a server use.
 func Profile(name string) rpc.Middleware {
 	return func(next rpc.Handler) rpc.Handler {
+		if name == "" {
+			return next
+		}
 		return func(ctx context.Context, req *rpc.Request) (any, error) {
 			return next(context.WithValue(ctx, profileKey{}, name), req)
 		}

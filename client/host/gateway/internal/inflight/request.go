@@ -16,11 +16,11 @@ import (
 // which request a question or log message belongs to. It belongs to a client only if no other
 // client has an active request.
 type Request struct {
-	Key    string         // identifies the client.Client that makes the request
-	Conn   *server.Conn   // of the client; nil if several clients share the connection
-	IsCall bool           // a question may belong to it
-	Call   *Call          // nil if the client cannot be asked
-	Logs   *logging.Queue // log messages that arrive during the request
+	Key    string        // identifies the client.Client that makes the request
+	Conn   *server.Conn  // of the client; nil if several clients share the connection
+	IsCall bool          // a question may belong to it
+	Call   *Call         // nil if the client cannot be asked
+	Logs   logging.Queue // log messages that arrive during the request
 
 	requests *Requests
 	sequence int // later requests have higher numbers
@@ -169,7 +169,7 @@ func (rs *Requests) LogQueueFor(key string, level mcp.LoggingLevel) (to *logging
 		several = several || client != nil && r.client() != client
 		client = r.client()
 		if to == nil && level.AtLeast(r.Logs.Level()) {
-			to = r.Logs
+			to = &r.Logs
 		}
 	}
 	return to, client != nil, several

@@ -20,9 +20,12 @@ const (
 
 // A Queue forwards log messages of one server to one client. Adding a message does not block: if
 // the client does not keep up, the oldest messages are dropped and the client is sent their number.
+//
+// It accepts none before Start.
 type Queue struct {
-	server string
-	send   func(context.Context, mcp.LoggingMessageParams) error
+	Server string // the ID of the server
+	// Send sends a message to the client; an error of it is ignored.
+	Send func(context.Context, mcp.LoggingMessageParams) error
 
 	mu              sync.Mutex
 	ctx             context.Context // for send; nil while the queue accepts no messages
@@ -32,13 +35,6 @@ type Queue struct {
 	droppedReported time.Time     // time of the last report
 	drained         chan struct{} // closed when run returns; nil if it is not running
 	wasRequested    bool          // a request has asked for log messages
-}
-
-// NewQueue returns a queue of the messages of a server, which accepts none before Start. send sends
-// a message to the client; an error of it is ignored.
-func NewQueue(server string,
-	send func(context.Context, mcp.LoggingMessageParams) error) *Queue {
-	return &Queue{server: server, send: send}
 }
 
 type queuedLog struct {
@@ -112,7 +108,7 @@ func (q *Queue) run(ctx context.Context, drained chan struct{}) {
 		if !ok {
 			return
 		}
-		_ = q.send(ctx, m) // fails for a message without data and a client that has disconnected
+		_ = q.Send(ctx, m) // fails for a message without data and a client that has disconnected
 	}
 }
 
@@ -122,7 +118,7 @@ func (q *Queue) next() (m mcp.LoggingMessageParams, ok bool) {
 	defer q.mu.Unlock()
 	if q.dropped > 0 &&
 		(len(q.queued) == 0 || time.Since(q.droppedReported) >= droppedReportInterval) {
-		m = mcp.LoggingMessageParams{Level: mcp.LevelWarning, Logger: q.server,
+		m = mcp.LoggingMessageParams{Level: mcp.LevelWarning, Logger: q.Server,
 			Data: fmt.Appendf(nil,
 				`{"message":"log messages were dropped: they come faster than they are read","dropped":%d}`,
 				q.dropped)}
