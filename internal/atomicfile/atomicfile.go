@@ -8,6 +8,7 @@ package atomicfile
 import (
 	"crypto/rand"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,6 +19,15 @@ import (
 // new file gets mode. The content is first written to a temporary file in the same directory, which
 // other users cannot read. See [Retry] for files that are open on Windows.
 func Write(path string, data []byte, mode fs.FileMode) error {
+	return WriteFrom(path, mode, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// WriteFrom is [Write] for a content that a function writes. After an error of the function, which
+// WriteFrom returns, the file is as before.
+func WriteFrom(path string, mode fs.FileMode, content func(io.Writer) error) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -35,7 +45,7 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	err = content(f)
 	if err == nil {
 		err = f.Chmod(mode)
 	}

@@ -84,6 +84,12 @@ func TestWriteThatFails(t *testing.T) {
 	dir := t.TempDir()
 	assert.ErrorIs(t, Write(filepath.Join(dir, "no", "f"), nil, 0o600), fs.ErrNotExist)
 	assert.ErrorContains(t, Write(dir, nil, 0o600), "this is not a regular file")
+	failed := errors.New("half of it")
+	assert.ErrorIs(t, WriteFrom(filepath.Join(dir, "f"), 0o600, func(w io.Writer) error {
+		_, err := io.WriteString(w, "ha")
+		assert.NilError(t, err)
+		return failed
+	}), failed)
 	nothingElse(t, dir)
 }
 

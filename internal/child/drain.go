@@ -12,7 +12,7 @@ const (
 	drainTime  = 2 * time.Second        // in all
 	drainBytes = 1 << 20                // in all; the most that a pipe holds (64 KiB by default)
 
-	readSize = 8 << 10 // small: the buffer is on the stack of a goroutine of every child
+	readSize = 8 << 10
 )
 
 // drain reads f to its end or to one of the limits above, and passes the data to sink. It reports

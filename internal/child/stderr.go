@@ -15,6 +15,7 @@ import (
 
 const (
 	stderrLimit = 64 << 10 // how many of the last bytes of stderr are kept
+	stderrRead  = 1 << 10  // is read at once; small, because every child has the memory
 	teePatience = time.Second
 )
 
@@ -38,7 +39,7 @@ func newStderr(f *os.File, cfg Config) *stderr {
 func (s *stderr) run() {
 	defer close(s.done)
 	defer s.f.Close()
-	buf := make([]byte, readSize)
+	buf := make([]byte, stderrRead)
 	for {
 		n, err := s.f.Read(buf)
 		s.write(buf[:n])

@@ -15,7 +15,9 @@ const maxNesting = 200
 // Canonical returns valid JSON text in canonical form: without white space, members sorted by name,
 // strings with as few escapes as possible, numbers unchanged. It fails if a name occurs twice in an
 // object, because readers differ in which member they use, and for text nested more than 200 deep.
-func Canonical(text []byte) ([]byte, error) { return canonical(nil, text, 0) }
+func Canonical(text []byte) ([]byte, error) {
+	return canonical(make([]byte, 0, len(text)), text, 0)
+}
 
 func canonical(dst, text []byte, depth int) ([]byte, error) {
 	i := jsonscan.Space(text, 0)
@@ -50,24 +52,18 @@ func canonical(dst, text []byte, depth int) ([]byte, error) {
 	return append(dst, text...), nil
 }
 
-// A member is a member of an object, with its name unquoted.
-type member struct {
-	name  string
-	value []byte
-}
+// A member is a member of an object, with its name unquoted. It may share memory with the object.
+type member struct{ name, value []byte }
 
-// members returns the members of an object, sorted by name.
-func members(object []byte) ([]member, error) {
-	var all []member
+// members appends the members of an object to all, which is empty, and sorts them by name.
+func members(all []member, object []byte) ([]member, error) {
 	for token, value := range jsonscan.Members(object) {
-		name, _ := jsonscan.Text(token)
+		name, _ := jsonscan.Unquote(token)
 		all = append(all, member{name, value})
 	}
-	slices.SortStableFunc(all, func(a, b member) int {
-		return bytes.Compare([]byte(a.name), []byte(b.name))
-	})
+	slices.SortStableFunc(all, func(a, b member) int { return bytes.Compare(a.name, b.name) })
 	for i := 1; i < len(all); i++ {
-		if all[i].name == all[i-1].name {
+		if bytes.Equal(all[i].name, all[i-1].name) {
 			return nil, fmt.Errorf("%.100q occurs twice", all[i].name)
 		}
 	}
@@ -75,7 +71,8 @@ func members(object []byte) ([]member, error) {
 }
 
 func canonicalObject(dst, text []byte, depth int) ([]byte, error) {
-	all, err := members(text)
+	var room [8]member // most objects of schemas have no more
+	all, err := members(room[:0], text)
 	if err != nil {
 		return dst, err
 	}

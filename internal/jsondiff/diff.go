@@ -2,6 +2,7 @@
 package jsondiff
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -86,18 +87,18 @@ func (d *differ) diff(path string, old, now []byte) {
 
 // objects compares the members of two objects, which are sorted.
 func (d *differ) objects(path string, old, now []byte) {
-	a, _ := members(old)
-	b, _ := members(now)
+	a, _ := members(nil, old)
+	b, _ := members(nil, now)
 	for len(a) > 0 || len(b) > 0 {
 		switch {
-		case len(b) == 0 || len(a) > 0 && a[0].name < b[0].name:
-			d.member(path, a[0].name, a[0].value, nil)
+		case len(b) == 0 || len(a) > 0 && bytes.Compare(a[0].name, b[0].name) < 0:
+			d.member(path, string(a[0].name), a[0].value, nil)
 			a = a[1:]
-		case len(a) == 0 || b[0].name < a[0].name:
-			d.member(path, b[0].name, nil, b[0].value)
+		case len(a) == 0 || bytes.Compare(b[0].name, a[0].name) < 0:
+			d.member(path, string(b[0].name), nil, b[0].value)
 			b = b[1:]
 		default:
-			d.member(path, a[0].name, a[0].value, b[0].value)
+			d.member(path, string(a[0].name), a[0].value, b[0].value)
 			a, b = a[1:], b[1:]
 		}
 	}

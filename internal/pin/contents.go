@@ -125,25 +125,25 @@ func (f *File) update(change func() error) error {
 	}
 	f.writing.Lock()
 	defer f.writing.Unlock()
-	text, upTo, err := f.unwritten(last)
-	if text == nil || err != nil {
+	content, upTo, err := f.unwritten(last)
+	if content == nil || err != nil {
 		return err
 	}
-	err = f.write(text)
+	sum, err := f.write(content)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil {
 		f.fail(err)
 		return err
 	}
-	f.written, f.sum = upTo, sha256.Sum256(text)
+	f.written, f.sum = upTo, sum
 	return nil
 }
 
-// unwritten returns the text to write so that a change is in the file, and the number of the last
-// change in the text. It returns nil if another call has written the change, and an error if the
-// change was lost.
-func (f *File) unwritten(change int) (text []byte, upTo int, err error) {
+// unwritten returns a copy of the content to write so that a change is in the file, and the number
+// of the last change in it. It returns nil if another call has written the change, and an error if
+// the change was lost.
+func (f *File) unwritten(change int) (content *contents, upTo int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -152,41 +152,12 @@ func (f *File) unwritten(change int) (text []byte, upTo int, err error) {
 	case f.written >= change:
 		return nil, 0, nil
 	}
-	if text, err = f.current.appendText(make([]byte, 0, f.size+f.size/8)); err != nil {
-		err = fmt.Errorf("pins: %w", err)
-		f.fail(err)
+	content = &contents{Version: f.current.Version,
+		Servers: make(map[string]*serverPins, len(f.current.Servers))}
+	for key, sp := range f.current.Servers {
+		content.Servers[key] = sp.clone()
 	}
-	f.size = len(text)
-	return text, f.changes, err
-}
-
-// appendText appends the text of the file, as encoding/json indents it, but one server at a time: a
-// file of many servers is encoded often when a gateway starts for the first time.
-func (c *contents) appendText(dst []byte) ([]byte, error) {
-	text := bytes.NewBuffer(dst)
-	fmt.Fprintf(text, "{\n  \"version\": %d,\n  \"servers\": {", c.Version)
-	for i, key := range slices.Sorted(maps.Keys(c.Servers)) {
-		if i > 0 {
-			text.WriteByte(',')
-		}
-		name, err := json.Marshal(key)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(text, "\n    %s: ", name)
-		server, err := json.Marshal(c.Servers[key])
-		if err == nil {
-			err = json.Indent(text, server, "    ", "  ")
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if len(c.Servers) > 0 {
-		text.WriteString("\n  ")
-	}
-	text.WriteString("}\n}\n")
-	return text.Bytes(), nil
+	return content, f.changes, nil
 }
 
 // fail drops all changes that are not in the file, with err as the reason. The caller holds mu.
@@ -195,20 +166,67 @@ func (f *File) fail(err error) {
 	f.written, f.current = f.changes, nil
 }
 
-// write replaces the file atomically.
-func (f *File) write(text []byte) error {
-	if len(text) > MaxFile {
-		return fmt.Errorf(
+// write replaces the file atomically, and returns its SHA-256.
+func (f *File) write(c *contents) (sum [sha256.Size]byte, err error) {
+	hash := sha256.New()
+	if err = os.MkdirAll(filepath.Dir(f.path), 0o700); err == nil {
+		err = atomicfile.WriteFrom(f.path, 0o600, func(w io.Writer) error {
+			return c.writeTo(io.MultiWriter(w, hash))
+		})
+	}
+	switch {
+	case errors.Is(err, errFull):
+		err = fmt.Errorf(
 			"pins: %s would have more than %d bytes: forget servers that are not used any more",
 			f.path, MaxFile)
+	case err != nil:
+		err = fmt.Errorf("pins: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
-		return fmt.Errorf("pins: %w", err)
+	hash.Sum(sum[:0])
+	return sum, err
+}
+
+// errFull says that a file would be too large.
+var errFull = errors.New("too many pins")
+
+// writeTo writes the text of the file, as encoding/json indents it, but one server at a time: a
+// file of many servers is written often when a gateway starts for the first time.
+func (c *contents) writeTo(w io.Writer) error {
+	size := 0
+	var text, server bytes.Buffer
+	flush := func() error {
+		if size += text.Len(); size > MaxFile {
+			return errFull
+		}
+		_, err := text.WriteTo(w)
+		return err
 	}
-	if err := atomicfile.Write(f.path, text, 0o600); err != nil {
-		return fmt.Errorf("pins: %w", err)
+	fmt.Fprintf(&text, "{\n  \"version\": %d,\n  \"servers\": {", c.Version)
+	for i, key := range slices.Sorted(maps.Keys(c.Servers)) {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		name, err := json.Marshal(key)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&text, "\n    %s: ", name)
+		server.Reset()
+		if err = json.NewEncoder(&server).Encode(c.Servers[key].canonical()); err == nil {
+			err = json.Indent(&text, bytes.TrimSuffix(server.Bytes(), []byte{'\n'}), "    ", "  ")
+		}
+		if err == nil && text.Len() > 64<<10 {
+			err = flush()
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return nil
+	if len(c.Servers) > 0 {
+		text.WriteString("\n  ")
+	}
+	text.WriteString("}\n}\n")
+	return flush()
 }
 
 // verify returns an error if a pin of the kind does not match its definition, because the

@@ -14,8 +14,18 @@ import (
 
 // An entry is the pin of one definition.
 type entry struct {
-	SHA256     string          `json:"sha256"` // of definition
+	SHA256 string `json:"sha256"` // of the definition in canonical form
+	// Definition has that form in the file. In memory it may be the text of an equal definition
+	// that was checked, which its server's list holds anyway.
 	Definition json.RawMessage `json:"definition"`
+}
+
+// canonical returns the entry as it is in the file.
+func (e entry) canonical(kind mcp.Kind) entry {
+	if text, err := canonical(kind, e.Definition); err == nil { // it was checked
+		e.Definition = text
+	}
+	return e
 }
 
 // serverPins are the pins of one server, by name. The map of a kind that was never checked is nil.
@@ -65,16 +75,21 @@ func newEntry(kind mcp.Kind, definition []byte) (name string, e entry, err error
 	if !ok {
 		return "", e, fmt.Errorf("the definition of a %s has no %s", kind, key)
 	}
-	if kind == mcp.KindResource || kind == mcp.KindResourceTemplate {
-		definition = withoutContentFields(definition)
-	}
-	text, err := jsondiff.Canonical(definition)
+	text, err := canonical(kind, definition)
 	if err != nil {
 		return name, e, fmt.Errorf("the definition of the %s %.100q cannot be pinned: %w", kind,
 			name, err)
 	}
 	sum := sha256.Sum256(text)
 	return name, entry{hex.EncodeToString(sum[:]), text}, nil
+}
+
+// canonical returns what is pinned of a definition, in canonical form.
+func canonical(kind mcp.Kind, definition []byte) (json.RawMessage, error) {
+	if kind == mcp.KindResource || kind == mcp.KindResourceTemplate {
+		definition = withoutContentFields(definition)
+	}
+	return jsondiff.Canonical(definition)
 }
 
 // newEntries returns the pins of definitions by name, and the names in order.
@@ -106,6 +121,21 @@ func (sp *serverPins) clone() *serverPins {
 	c := *sp
 	for kind := range Kinds() {
 		*c.ofKind(kind) = maps.Clone(*sp.ofKind(kind))
+	}
+	return &c
+}
+
+// canonical returns the pins as they are in the file.
+func (sp *serverPins) canonical() *serverPins {
+	c := *sp
+	for kind := range Kinds() {
+		if entries := *sp.ofKind(kind); entries != nil {
+			own := make(map[string]entry, len(entries))
+			for name, e := range entries {
+				own[name] = e.canonical(kind)
+			}
+			*c.ofKind(kind) = own
+		}
 	}
 	return &c
 }

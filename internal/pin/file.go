@@ -34,7 +34,6 @@ type File struct {
 	sum     [sha256.Size]byte
 	info    fs.FileInfo // of the file when it was read
 	readAt  time.Time
-	size    int // of the text that was written last
 	changes int // number of the last change of current; the first is 1
 	written int // number of the last change that is in the file or was lost
 	// The changes after lostAfter up to lostTo were lost because of lostErr.
@@ -60,6 +59,7 @@ func Open(path string) (*File, error) {
 // Check compares a server's definitions of one kind with their pins. If the kind was never checked
 // before, Check pins all definitions and reports them as StateSame. After an error, because the
 // file cannot be read or written or a definition is invalid, none of the definitions may be used.
+// Check keeps the definitions, which must not be modified.
 func (f *File) Check(s Server, kind mcp.Kind, definitions []json.RawMessage) (Report, error) {
 	var c comparison
 	err := f.update(func() (err error) {
@@ -114,7 +114,7 @@ func (f *File) Pinned(s Server, kind mcp.Kind, name string) (of Server, definiti
 	if sp != nil {
 		if e, ok := (*sp.ofKind(kind))[name]; ok {
 			s.Name, s.Capabilities = sp.Name, sp.Capabilities
-			return s, e.Definition, nil
+			return s, e.canonical(kind).Definition, nil
 		}
 	}
 	return of, nil, fmt.Errorf("the pin of the %s %.100q of the server %q: %w", kind, name, s.ID,
@@ -153,6 +153,14 @@ func (f *File) compare(s *Server, kind mcp.Kind, definitions []json.RawMessage) 
 		c.server, c.isNew = &serverPins{Name: s.Name, Capabilities: c.capabilities}, true
 	}
 	c.report = newReport(c.server, kind, s, c.capabilities, c.names, c.entries)
+	for i, name := range c.names { // from now on, the definitions are kept once
+		e := c.entries[name]
+		e.Definition = definitions[i]
+		c.entries[name] = e
+		if c.report.Verdicts[i].Usable() {
+			(*c.server.ofKind(kind))[name] = e
+		}
+	}
 	return c, nil
 }
 

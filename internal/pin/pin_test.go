@@ -440,3 +440,42 @@ func TestPinsOfAnEarlierVersion(t *testing.T) {
 func versionOf(name, description string) string {
 	return fmt.Sprintf(`{"name":%q,"description":%q}`, name, description)
 }
+
+// Definitions that equal their pins are kept once, whatever their form: those of the first use, and
+// those that are checked after the file was read. What is pinned of them stays canonical.
+func TestEqualDefinitionsAreKeptOnce(t *testing.T) {
+	f := newFile(t)
+	definitions := raw(`{"name": "b", "title":"B"}`, `{"title":"A","name":"a"}`)
+	resources := raw(`{"uri":"x:1","size":7,"name":"One"}`)
+	for _, f := range []*File{f, f, New(f.path)} {
+		for kind, all := range map[mcp.Kind][]json.RawMessage{mcp.KindTool: definitions,
+			mcp.KindResource: resources} {
+			r, err := f.Check(files, kind, all)
+			assert.NilError(t, err)
+			f.mu.Lock()
+			entries := *f.current.Servers[files.key()].ofKind(kind)
+			f.mu.Unlock()
+			assert.Equal(t, len(entries), len(all))
+			for i, v := range r.Verdicts {
+				assert.Assert(t, v.Usable())
+				assert.Assert(t, &entries[v.Name].Definition[0] == &all[i][0], "%s", v.Name)
+			}
+		}
+		for name, want := range map[string]string{"a": `{"name":"a","title":"A"}`,
+			"b": `{"name":"b","title":"B"}`} {
+			_, pinned, err := f.Pinned(files, mcp.KindTool, name)
+			assert.NilError(t, err)
+			assert.Equal(t, string(pinned), want)
+		}
+		text, err := os.ReadFile(f.path)
+		assert.NilError(t, err)
+		compact := strings.Join(strings.Fields(string(text)), "")
+		for _, want := range []string{`"definition":{"name":"a","title":"A"}`,
+			`"definition":{"name":"One","uri":"x:1"}`} {
+			assert.Assert(t, cmp.Contains(compact, want))
+		}
+	}
+	changed := check(t, f, files, "a changed, b missing", `{"name":"a","title":"C"}`)
+	assert.Equal(t, string(changed.Verdicts[0].Pinned), `{"name":"a","title":"A"}`)
+	assert.Equal(t, changed.Verdicts[0].Changes[0].String(), `~ title: "A" → "C"`)
+}

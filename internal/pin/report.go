@@ -94,12 +94,17 @@ func newReport(sp *serverPins, kind mcp.Kind, s *Server, capabilities json.RawMe
 	r.First = pinned == nil && r.IdentityChange == ""
 	for _, name := range names {
 		old, ok := pinned[name]
-		v := Verdict{Name: name, State: StateNew, Pinned: json.RawMessage(old.Definition)}
+		now := entries[name]
+		v := Verdict{Name: name, State: StateNew}
+		if ok && old.SHA256 == now.SHA256 {
+			v.Pinned = now.Definition
+		} else if ok {
+			v.Pinned = old.canonical(kind).Definition
+		}
 		if ok && r.IdentityChange == "" {
 			v.State = StateSame
-			if old.SHA256 != entries[name].SHA256 {
-				v.State, v.Changes = StateChanged, jsondiff.Diff(old.Definition,
-					entries[name].Definition)
+			if old.SHA256 != now.SHA256 {
+				v.State, v.Changes = StateChanged, jsondiff.Diff(v.Pinned, now.Definition)
 			}
 		}
 		r.Verdicts = append(r.Verdicts, v)
