@@ -38,12 +38,20 @@ const (
 
 // read returns f.current, after reading the file again unless a change is to be written. The
 // content is empty if the file does not exist. The caller holds mu.
-func (f *File) read() (*contents, error) {
+func (f *File) read() (_ *contents, err error) {
 	if f.current != nil && f.changes > f.written {
 		return f.current, nil
 	}
+	defer func() {
+		if err != nil {
+			f.revision++
+		}
+	}()
 	in, info, err := userfile.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
+		if f.current == nil || f.sum != [sha256.Size]byte{} {
+			f.revision++
+		}
 		f.sum, f.info = [sha256.Size]byte{}, nil
 		f.current, err = f.parse(nil)
 		return f.current, err
@@ -64,6 +72,7 @@ func (f *File) read() (*contents, error) {
 		if err != nil {
 			return nil, fmt.Errorf("pins: %w", err)
 		}
+		f.revision++
 		if f.current, err = f.parse(text); err != nil {
 			return nil, err
 		}

@@ -30,12 +30,13 @@ type File struct {
 	mu sync.Mutex
 	// current is the parsed content of the file whose SHA-256 is sum or, while changes > written,
 	// the content to write. It is nil before the file was read, and after an error.
-	current *contents
-	sum     [sha256.Size]byte
-	info    fs.FileInfo // of the file when it was read
-	readAt  time.Time
-	changes int // number of the last change of current; the first is 1
-	written int // number of the last change that is in the file or was lost
+	current  *contents
+	sum      [sha256.Size]byte
+	info     fs.FileInfo // of the file when it was read
+	readAt   time.Time
+	revision int // see Revision
+	changes  int // number of the last change of current; the first is 1
+	written  int // number of the last change that is in the file or was lost
 	// The changes after lostAfter up to lostTo were lost because of lostErr.
 	lostAfter, lostTo int
 	lostErr           error
@@ -54,6 +55,16 @@ func Open(path string) (*File, error) {
 	f := New(path)
 	_, err := f.read()
 	return f, err
+}
+
+// Revision returns a number that grows when definitions that were checked before may have other
+// verdicts now: a pin was accepted or forgotten, another program has changed the file, or it could
+// not be read. It is at least 1. First uses do not change it.
+func (f *File) Revision() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, _ = f.read() // an error changes it
+	return f.revision
 }
 
 // Check compares a server's definitions of one kind with their pins. If the kind was never checked
@@ -153,6 +164,7 @@ func (f *File) compare(s *Server, kind mcp.Kind, definitions []json.RawMessage) 
 		c.server, c.isNew = &serverPins{Name: s.Name, Capabilities: c.capabilities}, true
 	}
 	c.report = newReport(c.server, kind, s, c.capabilities, c.names, c.entries)
+	c.report.Revision = f.revision
 	for i, name := range c.names { // from now on, the definitions are kept once
 		e := c.entries[name]
 		e.Definition = definitions[i]
@@ -204,6 +216,7 @@ func (f *File) accept(s Server, kind mcp.Kind, definitions []json.RawMessage,
 	}
 	*sp.ofKind(kind) = entries
 	c.contents.Servers[s.key()] = sp
+	f.revision++
 	f.changes++
 	return nil
 }
@@ -256,6 +269,7 @@ func (f *File) forget(s *Server, names []string) error {
 			delete(content.Servers, key)
 		}
 	}
+	f.revision++
 	f.changes++
 	return nil
 }

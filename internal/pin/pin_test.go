@@ -479,3 +479,36 @@ func TestEqualDefinitionsAreKeptOnce(t *testing.T) {
 	assert.Equal(t, string(changed.Verdicts[0].Pinned), `{"name":"a","title":"A"}`)
 	assert.Equal(t, changed.Verdicts[0].Changes[0].String(), `~ title: "A" → "C"`)
 }
+
+// The revision grows with whatever can change the verdict of a definition, and not with first uses.
+func TestRevision(t *testing.T) {
+	f := newFile(t)
+	other := New(f.path)
+	const a, a2 = `{"name":"a"}`, `{"name":"a","title":"A"}`
+	last := f.Revision()
+	assert.Assert(t, last > 0)
+	for i, step := range []struct {
+		do    func() error
+		grows bool
+	}{
+		{func() error { _, err := f.Check(files, mcp.KindTool, raw(a)); return err }, false},
+		{func() error { _, err := f.Check(files, mcp.KindPrompt, raw(a)); return err }, false},
+		{func() error { _, err := f.Check(files, mcp.KindTool, raw(a2)); return err }, false},
+		{func() error { return f.Accept(files, mcp.KindTool, raw(a2)) }, true},
+		{func() error { return f.Forget(files, "a") }, true},
+		{func() error { return other.Accept(files, mcp.KindTool, raw(a)) }, true},
+		{func() error { _, err := f.Check(files, mcp.KindTool, raw(a)); return err }, false},
+		{func() error { return os.WriteFile(f.path, []byte("{"), 0o600) }, true},
+		{func() error { return os.Remove(f.path) }, true},
+		{func() error { _, err := f.Check(files, mcp.KindTool, raw(a)); return err }, false},
+		{func() error { return os.Remove(f.path) }, true},
+		{func() error { return nil }, false},
+	} {
+		assert.NilError(t, step.do(), "%d", i)
+		now := f.Revision()
+		assert.Equal(t, now > last, step.grows, "step %d: from %d to %d", i, last, now)
+		r, err := f.Compare(files, mcp.KindTool, raw(a))
+		assert.Equal(t, err == nil && r.Revision != now, false, "step %d", i)
+		last = f.Revision()
+	}
+}

@@ -22,6 +22,7 @@ type Report struct {
 	// IdentityChange is the former name of the server if that has changed, "capabilities" if the
 	// capabilities have changed, and "" otherwise.
 	IdentityChange string
+	Revision       int // [File.Revision] when the definitions were compared
 
 	name     string   // the present name of the server
 	compared []string // name and capabilities, as pinned and as they are

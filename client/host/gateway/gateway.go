@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/audit"
@@ -31,6 +32,7 @@ type Gateway struct {
 	legacyServers        legacyServers
 	audit                *audit.Log       // nil without an audit log
 	pins                 *pin.File        // nil without Options.PinFile
+	pinRevision          atomic.Int64     // of pins, when they were to be compared last
 	interceptors         dispatch.Handler // the chain of Options.Interceptors; nil: there are none
 	ctx                  context.Context
 	cancel               context.CancelFunc

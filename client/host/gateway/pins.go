@@ -320,8 +320,12 @@ func (u *upstreamServer) isSuspect() bool {
 const maxChangeText = 200
 
 // Recheck makes the gateway compare the latest lists with their pins again. Call it after a
-// change of Options.PinFile. It starts no server and does not wait for the comparison.
+// change of Options.PinFile; if only the gateway has added pins, there is nothing to compare. It
+// starts no server and does not wait for the comparison.
 func (g *Gateway) Recheck() {
+	if g.pins != nil {
+		g.pinRevision.Store(int64(g.pins.Revision()))
+	}
 	for _, u := range g.allUpstreams() {
 		select {
 		case u.recheck <- struct{}{}:

@@ -301,8 +301,11 @@ func (u *upstreamServer) recheckPins() {
 	u.users.clear()
 	u.applying.Lock()
 	defer u.applying.Unlock()
+	revision := int(u.g.pinRevision.Load())
 	for _, l := range u.lists {
-		l.recheck()
+		if u.g.pins == nil || l.pins.Revision < revision {
+			l.recheck()
+		}
 	}
 	if i := u.instructions.Load(); i.isKnown {
 		u.admitInstructions(i.server, i.pinned)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -94,7 +95,12 @@ func (st *Reloader) start(ctx context.Context, starting *startup, announce func(
 	}
 	st.control = c
 	ctx, st.cancel = context.WithCancel(ctx)
-	st.wg.Go(func() { starting.settle(ctx, st.Gateway, st.g.waitLists, announce, st.log) })
+	st.wg.Go(func() {
+		starting.settle(ctx, st.Gateway, st.g.waitLists, announce, st.log)
+		// Starting many servers takes more memory than using them. A gateway that is idle would
+		// return it minutes later.
+		debug.FreeOSMemory()
+	})
 	hangup := onHangup(ctx, st.g.Std)
 	files := &filewatch.Watcher{Files: filewatch.At(st.Files), Limit: config.MaxFile}
 	st.wg.Go(func() {

@@ -17,6 +17,8 @@ const firstUse = 10 * time.Second
 type Checker struct {
 	pinnedAt time.Time         // the time of the first pins; zero if they are from an earlier run
 	Warned   map[string]string // the latest warnings, by name
+	// Revision is pin.Report.Revision of the latest list; 0 if it could not be compared.
+	Revision int
 	// Grows says that new items are always pinned, because each user of the server has others.
 	Grows bool
 }
@@ -24,10 +26,12 @@ type Checker struct {
 // Check compares definitions with their pins.
 func (p *Checker) Check(pins *pin.File, server pin.Server, kind mcp.Kind,
 	definitions []json.RawMessage) (pin.Report, error) {
+	p.Revision = 0
 	report, err := pins.Check(server, kind, definitions)
 	if err != nil {
 		return report, err
 	}
+	p.Revision = report.Revision
 	if report.First {
 		p.pinnedAt = time.Now()
 	}
@@ -44,5 +48,7 @@ func (p *Checker) Check(pins *pin.File, server pin.Server, kind mcp.Kind,
 	if err := pins.Accept(server, kind, definitions, added...); err != nil {
 		return report, err
 	}
-	return pins.Check(server, kind, definitions)
+	report, err = pins.Check(server, kind, definitions)
+	p.Revision = report.Revision // 0 after an error
+	return report, err
 }
