@@ -183,9 +183,11 @@ func (c *Client) Err() error {
 }
 
 // exitTimeout is how long the client waits for the exit status after the connection has ended. The
-// end of stdout precedes the end of the process, and stderr is still read then. A process that only
-// closed its stdout is ended afterwards.
-const exitTimeout = 500 * time.Millisecond
+// end of stdout precedes the end of the process, by a good part of a second on a busy machine, and
+// stderr is still read then. Without the status an error does not say why the server failed, and
+// one that exits at the probe of its era is not started again. A process that only closed its
+// stdout is ended afterwards.
+const exitTimeout = 2 * time.Second
 
 // newLostError adds the exit status of the process to the error that ended the connection.
 func (c *Client) newLostError(err error) error {

@@ -93,6 +93,13 @@ var servers = map[string]func(s *scripted){
 		s.reply(s.read(), `{"content":[]}`)
 		die(0, "bye")
 	},
+	"hang up and exit late": func(s *scripted) {
+		s.modern()
+		s.read()
+		s.out.Close()
+		time.Sleep(600 * time.Millisecond) // as between the two on a busy machine
+		die(7, "segfault")
+	},
 	"hang up and live on": func(s *scripted) {
 		s.modern()
 		s.read()
@@ -338,10 +345,11 @@ func TestSpawnIsCancelled(t *testing.T) {
 
 func TestServerDies(t *testing.T) {
 	for name, want := range map[string]string{
-		"crash in a call":     `exited with status 7: "segfault"`,
-		"crash in an answer":  `exited with status 7: "segfault"`,
-		"killed in a call":    `ended by signal: killed`,
-		"hang up and live on": `closed the connection`,
+		"crash in a call":       `exited with status 7: "segfault"`,
+		"crash in an answer":    `exited with status 7: "segfault"`,
+		"killed in a call":      `ended by signal: killed`,
+		"hang up and exit late": `exited with status 7: "segfault"`,
+		"hang up and live on":   `closed the connection`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := Options{Name: "x"}.Spawn(t.Context(), fake(name))
