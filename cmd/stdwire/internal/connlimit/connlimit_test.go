@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/poll"
@@ -59,7 +60,7 @@ func TestOneAddressLeavesConnectionsToOthers(t *testing.T) {
 			return poll.Success()
 		}
 		return poll.Continue("%d are open", l.Open())
-	})
+	}, poll.WithTimeout(time.Minute))
 	answer := make([]byte, 1024)
 	n, err := dial("127.0.0.1").Read(answer)
 	assert.NilError(t, err)
@@ -86,7 +87,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 			return poll.Success()
 		}
 		return poll.Continue("%v are idle", l.idle)
-	})
+	}, poll.WithTimeout(time.Minute))
 	assert.Equal(t, statusLine(dial("127.0.0.1")), "HTTP/1.1 200 OK")
 	closed := 0
 	for _, conn := range own {
