@@ -17,17 +17,25 @@ const (
 
 // drain reads f to its end or to one of the limits above, and passes the data to sink. It reports
 // whether it met a limit, which means that another process holds f open.
+//
+// Read does not look at the pipe when its deadline has passed already, as it may have if this whole
+// process had to pause in between. So the quiet time is waited for in parts.
 func drain(f *os.File, sink func([]byte)) (held bool) {
+	const parts = 5
 	buf := make([]byte, readSize)
 	end := time.Now().Add(drainTime)
-	for total := 0; total < drainBytes && time.Now().Before(end); {
-		f.SetReadDeadline(time.Now().Add(drainQuiet))
+	for total, quiet := 0, 0; total < drainBytes && quiet < parts && time.Now().Before(end); {
+		f.SetReadDeadline(time.Now().Add(drainQuiet / parts))
 		n, err := f.Read(buf)
 		sink(buf[:n])
-		if err != nil {
-			return errors.Is(err, os.ErrDeadlineExceeded)
+		switch total += n; {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			quiet++
+		case err != nil:
+			return false
+		default:
+			quiet = 0
 		}
-		total += n
 	}
 	return true
 }
