@@ -38,7 +38,6 @@ func TestWebTasks(t *testing.T) {
 			w := openWeb(t, b, args...)
 			var got struct {
 				Asking, Object, Result, Call, Working, Other, Unknown string
-				Findings                                              []string
 			}
 			w.seeIn("webcalls.mjs", "tasks", map[string]any{"server": id, "others": others}, &got)
 			assert.Assert(t, cmp.Contains(got.Asking, "a call of confirm_delete"))
@@ -51,7 +50,6 @@ func TestWebTasks(t *testing.T) {
 				assert.Assert(t, cmp.Contains(got.Other, "other: done after 2 s"))
 			}
 			assert.Assert(t, cmp.Contains(got.Unknown, "-32602"))
-			assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
 		})
 	}
 }
@@ -67,7 +65,7 @@ func TestWebErrors(t *testing.T) {
 		Shown                map[string]string
 		Hacked               int
 		Message, Portability string
-		Badges, Findings     []string
+		Badges               []string
 		Findings1            []string
 	}
 	w.seeIn("webcalls.mjs", "errors", map[string]any{"server": filepath.Base(server[0]),
@@ -83,7 +81,7 @@ func TestWebErrors(t *testing.T) {
 	for name, want := range map[string][]string{
 		"params":     {"Invalid params", "-32602", "resource", "file:///a", "<b>no</b>"},
 		"header":     {"Header mismatch", "List the tools again"},
-		"capability": {"The server says: <b>no</b>", "Missing client capability", "sampling, extensions a.b/c"},
+		"capability": {"The server says: <b>no</b>", "Missing client capability", "extensions a.b/c, sampling"},
 		"version":    {"Unsupported protocol version", "2025-11-25, 2024-11-05", "2026-07-28"},
 		"odd":        {"Missing client capability", `"requiredCapabilities": 7`},
 		"own":        {"Server error", `"what"`}, "other": {"JSON-RPC error 7", `"n": 1`},
@@ -102,7 +100,6 @@ func TestWebErrors(t *testing.T) {
 	}
 	assert.Assert(t, cmp.Contains(got.Portability, "Gemini has no such keyword"))
 	assert.Assert(t, cmp.Contains(got.Portability, "inputSchema.properties.kind.const"))
-	assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
 }
 
 // A tool is called many times, and stops with its panel.
@@ -111,7 +108,6 @@ func TestWebLoad(t *testing.T) {
 	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
 	var got struct {
 		Done, Failed, Refused, Released string
-		Findings                        []string
 	}
 	w.seeIn("webcalls.mjs", "load", map[string]any{"server": filepath.Base(server[0])}, &got)
 	for _, text := range []string{"calls\n200", "calls/s\n", "p50\n", "p99\n", "errors\n0"} {
@@ -121,7 +117,6 @@ func TestWebLoad(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Failed, "5 ×\nJSON-RPC error -32602: no error is given"))
 	assert.Assert(t, cmp.Contains(got.Refused, "the number of calls must be from 1 to 100000"))
 	assert.Assert(t, cmp.Contains(got.Released, "Done"))
-	assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
 }
 
 // Log messages are shown by level, logger and text, in both eras.
@@ -131,15 +126,14 @@ func TestWebLogs(t *testing.T) {
 		assert.NilError(t, err)
 		w := openWeb(t, newNodeBench(t), "--era", era, "--", path)
 		var got struct {
-			All, Text, Findings []string
-			Message             string
+			All, Text []string
+			Message   string
 		}
 		w.seeIn("webcalls.mjs", "logs", map[string]any{"server": "everything-server"}, &got)
 		assert.Equal(t, len(got.All), 3, "%q", got.All)
 		assert.Assert(t, cmp.Contains(got.All[0], "info"))
 		assert.Assert(t, cmp.Contains(got.Text[0], "processing"))
 		assert.Assert(t, cmp.Contains(got.Message, "notifications/message"))
-		assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
 	})
 }
 
@@ -153,8 +147,8 @@ func TestWebNetwork(t *testing.T) {
 		w := openWeb(t, b, "--era", era, "--url", s.direct, "--header", "X-Key: hunter2")
 		host := strings.TrimSuffix(strings.TrimPrefix(s.direct, "http://"), "/mcp")
 		var got struct {
-			Lines, Findings []string
-			Open            string
+			Lines []string
+			Open  string
 		}
 		w.seeIn("webcalls.mjs", "network", map[string]any{
 			"server": strings.ReplaceAll(host, ":", "-")}, &got)
@@ -168,7 +162,6 @@ func TestWebNetwork(t *testing.T) {
 		assert.Assert(t, cmp.Contains(got.Open, `"jsonrpc":"2.0"`))
 		assert.Assert(t, cmp.Contains(got.Open, "(not shown)"))
 		assert.Assert(t, !strings.Contains(got.Open+all, "hunter2"))
-		assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
 	})
 }
 
@@ -181,7 +174,6 @@ func TestWebDocuments(t *testing.T) {
 		Text, Shown, File      string
 		Frames, Alone, Blocked int
 		Other                  bool
-		Findings               []string
 	}
 	w.seeIn("webcalls.mjs", "documents", map[string]any{"server": filepath.Base(server[0])}, &got)
 	assert.Assert(t, cmp.Contains(got.Text, "<h1>Heading</h1>"))
@@ -192,7 +184,6 @@ func TestWebDocuments(t *testing.T) {
 	assert.Assert(t, got.Blocked > 0)
 	assert.Equal(t, got.File, "paper")
 	assert.Equal(t, got.Alone, 403)
-	assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
 }
 
 // No schema, question or result of a server keeps the page busy.

@@ -600,7 +600,7 @@ var layers = []struct {
 	{"cmd/stdwire/internal/web/internal/changes", nil},
 	{"cmd/stdwire/internal/web/internal/reply", []string{
 		"internal/httpdeadline", "internal/jsonscan", "internal/printable", "internal/jsondiff",
-		"rpc", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
+		"rpc", "rpc/mcp", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 	}},
 	{"cmd/stdwire/internal/web/internal/snippet", []string{
 		"rpc/mcp", "internal/jsonscan", "internal/paramheader", "internal/shellwords",

@@ -321,11 +321,12 @@ func (s *site) message(r *http.Request) (any, error) {
 		SHA256   string            `json:"sha256,omitempty"`
 		Messages []tap.Message     `json:"messages,omitempty"`
 		HTTP     *traffic.Exchange `json:"http,omitempty"`
+		Problem  *reply.Problem    `json:"problem,omitempty"` // the JSON-RPC error that it has
 		Text     string            `json:"text"`
 		Bytes    []byte            `json:"bytes,omitempty"` // in place of Text if it is not UTF-8
 	}{Message: m, ByLength: m.Record.ByLength, Framing: m.Record.Framing, Partial: m.Record.Partial,
 		SHA256: m.Record.SHA256, Messages: m.Record.Messages, HTTP: s.traffic.Exchange(m),
-		Text: string(m.Record.Payload())}
+		Problem: reply.ProblemIn(m.Record.Payload()), Text: string(m.Record.Payload())}
 	if !utf8.ValidString(out.Text) {
 		out.Text, out.Bytes = "", m.Record.Payload()
 	}

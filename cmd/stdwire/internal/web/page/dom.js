@@ -1,6 +1,5 @@
 // Elements of the page. A server's text becomes text nodes and attributes here, never markup.
 
-import { explain } from './errors.js';
 import { icon } from './icons.js';
 
 const names = { label: 'aria-label', test: 'data-testid' };
@@ -189,16 +188,15 @@ export function link(url, text = url) {
 
 // problem returns an error as the page shows it.
 export function problem(error) {
-	const rpc = error.rpc === undefined ? undefined : explain(error.rpc, error.data);
 	const data = error.data !== undefined && long(JSON.stringify(error.data, null, 2));
 	return element('div.problem', { role: 'alert', 'data-rpc': error.rpc },
-		rpc ? p(strong(`${rpc.name} `), tag('span.badge.bad', `JSON-RPC error ${error.rpc}`))
+		error.rpc_name ? p(strong(`${error.rpc_name} `), tag('span.badge.bad', `JSON-RPC error ${error.rpc}`))
 			: strong(error.code && error.code !== 'refused' ? error.code + ': ' : ''), error.message,
-		rpc?.facts.length > 0 && facts(rpc.facts),
+		error.facts && facts(error.facts),
 		error.rpc_message && p(`The server says: ${error.rpc_message}`),
-		[rpc?.advice, error.hint].filter(Boolean).map(text => tag('p.hint', text)),
-		data && (rpc?.facts.length > 0 ? folded('data', data) : data),
-		error.stderr && tag('pre', error.stderr));
+		[error.advice, error.hint].filter(Boolean).map(text => tag('p.hint', text)),
+		data && (error.facts ? folded('data', data) : data),
+		error.stderr && !error.message.includes(error.stderr.trim()) && tag('pre', error.stderr));
 }
 
 // attempt runs an action. It shows an error in place until another action succeeds.
@@ -243,4 +241,4 @@ export const bytes = n => n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFi
 	: `${(n / (1 << 20)).toFixed(1)} MiB`;
 
 export const duration = ms => ms === undefined ? '' : ms < 1 ? `${ms.toFixed(2)} ms`
-	: ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(2)} s`;
+	: ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : ms < 600_000 ? `${(ms / 1000).toFixed(2)} s` : `${Math.round(ms / 60_000)} min`;

@@ -78,7 +78,7 @@ export function messagePanel(place, select) {
 	function described(message, whole) {
 		const framing = server(message.lane)?.url ? 'one message of HTTP' : whole.by_length ? 'Content-Length' : whole.framing || 'a line';
 		return facts([['number', message.n], ['at', new Date(message.t).toISOString()], ['lane', `${message.lane}, connection ${message.conn}`],
-			['id', message.id], ['size', `${bytes(message.size)} (${message.size} bytes)`], ['framing', framing], ['latency', message.kind === 'response' && duration(message.ms)],
+			['id', message.id], ['size', `${message.size.toLocaleString()} bytes`], ['framing', framing], ['latency', message.kind === 'response' && duration(message.ms)],
 			['failed', message.failed], ['sha256', whole.sha256], ['incomplete', whole.partial && 'the stream ended within it']]);
 	}
 
@@ -125,7 +125,7 @@ export function messagePanel(place, select) {
 		const kinds = [...value !== undefined ? [['tree', 'Tree'], ['text', 'Indented']] : [], ['sent', 'As it was sent']];
 		const pick = kind => replace(content, kind === 'tree' ? tree(value) : kind === 'text' ? long(format(value)) : sent());
 		pick(kinds[0][0]);
-		const failed = value?.error && typeof value.error === 'object' && problem({ rpc: Number(value.error.code), message: String(value.error.message), data: value.error.data });
+		const failed = whole.problem && problem(whole.problem);
 		return div(failed, tabs(kinds, kinds[0][0], pick, 'How to show the message'), content);
 	}
 

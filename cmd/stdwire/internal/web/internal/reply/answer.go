@@ -63,8 +63,11 @@ type Problem struct {
 	Stderr  string `json:"stderr,omitempty"` // the end of the server's, if it may say why
 
 	// Of a JSON-RPC error:
-	RPC        *int            `json:"rpc,omitempty"`         // the code
+	RPC        *int            `json:"rpc,omitempty"` // the code
+	RPCName    string          `json:"rpc_name,omitempty"`
 	RPCMessage string          `json:"rpc_message,omitempty"` // unless Message contains it
+	Advice     string          `json:"advice,omitempty"`      // what to do about the code
+	Facts      [][2]string     `json:"facts,omitempty"`       // of the data: terms and texts
 	Data       json.RawMessage `json:"data,omitempty"`
 }
 
@@ -77,6 +80,7 @@ func ProblemOf(err error) *Problem {
 	if e, ok := errors.AsType[*rpc.Error](err); ok {
 		code := int(e.Code)
 		p.RPC, p.Data = &code, e.Data
+		p.explain(e.Code)
 		if !strings.Contains(p.Message, e.Message) {
 			p.RPCMessage = e.Message
 		}
