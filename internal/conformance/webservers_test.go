@@ -112,7 +112,7 @@ func TestWebFirstRun(t *testing.T) {
 	w := openWeb(t, b, "--config", "config.json")
 	var got struct {
 		Text, Refused, Content, LooksAt, Stays string
-		Example                                int
+		Example, Clicks                        int
 	}
 	w.change("first", map[string]any{"file": b.path("config.json"),
 		"command": pageServer(t, "Echoes."), "cursor": cursor}, &got)
@@ -122,6 +122,7 @@ func TestWebFirstRun(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.LooksAt, "Add server"))
 	assert.Assert(t, !strings.Contains(got.Stays, "tools"), got.Stays)
 	assert.Assert(t, got.Example > 3)
+	assert.Equal(t, got.Clicks, 2) // the box, and the button that writes; then it runs
 	assert.Assert(t, cmp.Contains(got.Content, `"mine"`))
 }
 

@@ -49,6 +49,29 @@ const run = async (label = 'Run') => {
   return text('.result:not([data-before])');
 };
 const shoot = async name => { if (given.shots) await page.screenshot({ path: `${given.shots}/${name}.png` }); };
+// look adds what axe finds in the page to seen.findings, and what is wider than the page, at sizes and in a colour of each, or both.
+const look = async (name, sizes = [[1280, 800], [360, 740]]) => {
+  seen.findings ??= [];
+  const before = page.viewportSize();
+  const session = await context.newCDPSession(page); // the page's policy lets no script in but its own: the browser's own console may run this one
+  const evaluate = async expression => (await session.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true, expression })).result.value;
+  if (await evaluate('typeof axe') === 'undefined') await evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'));
+  for (const [width, height, ...themes] of sizes) {
+    await page.setViewportSize({ width, height });
+    for (const theme of themes.length > 0 ? themes : ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme: theme });
+      await page.evaluate(async () => { for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame); }); // charts are drawn in one
+      const found = await evaluate(`axe.run(document, { resultTypes: ['violations'], iframes: false }).then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + n.any.concat(n.all).map(c => c.message).join('; ')).join(' | ')))`);
+      seen.findings.push(...found.map(finding => `${name} ${width} ${theme}: ${finding}`));
+      await shoot(`${name}-${width}-${theme}`);
+    }
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (over > 0) seen.findings.push(`${name} ${width}: ${over} too wide`);
+  }
+  await page.emulateMedia({ colorScheme: null });
+  await page.setViewportSize(before);
+  await session.detach();
+};
 
 const scenarios = {
   async security() {
@@ -267,7 +290,7 @@ const scenarios = {
     await page.reload();
     await ready();
     await go('#/tools');
-    await page.getByText('Waiting for the server …').waitFor();
+    await page.getByText(/^Waiting for /).waitFor();
     await go('#/servers');
     await page.waitForSelector('.card');
     release();
@@ -590,7 +613,6 @@ const scenarios = {
     await view.getByRole('rowheader', { name: 'stdwire', exact: true }).waitFor(); // the page is a client, too
     seen.lanes = `${await view.innerText()} ${await view.locator('.flow svg').getAttribute('aria-label')}`;
     seen.server = await view.getByRole('row', { name: /^everything/ }).last().innerText();
-    await shoot('gateway');
     // a login of a user is revoked
     await page.route('**/api/gateway', async route => {
       const response = await route.fetch();
@@ -608,6 +630,7 @@ const scenarios = {
     await view.getByRole('button', { name: 'Revoke the login of ada at up' }).click();
     await page.getByText('its tokens stay valid').waitFor();
     seen.store = await view.locator('.card').filter({ has: page.getByRole('heading', { name: 'Store', exact: true }) }).innerText();
+    await look('gateway', [[1920, 1080], [1280, 800], [390, 844]]);
     // the menu opens a page of the configuration, on a port of its own
     await page.getByRole('button', { name: /^gateway \d/ }).click();
     await page.getByRole('menuitem', { name: 'Look at the configuration' }).waitFor();
@@ -635,6 +658,7 @@ const scenarios = {
     await page.locator('.message', { hasText: 'client 1' }).first().click();
     await page.waitForSelector('.waterfall li');
     seen.parts = await text('.waterfall');
+    await look('gateway-waterfall', [[1920, 1080], [390, 844]]);
     await go('#/servers');
     const card = page.locator('.card[aria-label=everything]');
     const state = want => page.waitForFunction(want => document.querySelector('.card[aria-label=everything] .state')?.innerText === want, want);
@@ -780,39 +804,20 @@ const scenarios = {
     await shoot('servers');
   },
 
-  // Every view at four sizes, in both colours, without serious findings of axe.
+  // Views on a tablet and a small phone, and tasks by keys alone.
   async accessible() {
-    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     const server = encodeURIComponent(given.server);
     await page.locator('.card .state', { hasText: 'Ready' }).waitFor(); // the only server has connected
     await tool(given.server, 'rows');
     await run();
-    seen.findings = [];
-    seen.wide = [];
     const hashes = { servers: '#/servers', tool: `#/tools/${server}/arguments`, list: `#/tools/${server}`, timeline: '#/timeline/1', saved: '#/saved' };
-    // the page's policy lets no script in but its own: the browser's own console may run this one
-    const session = await context.newCDPSession(page);
-    await session.send('Runtime.evaluate', { expression: axe });
-    const examine = async where => {
-      const { result } = await session.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true,
-        expression: `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + n.any.concat(n.all).map(c => c.message).join('; ')).join(' | ')))` });
-      for (const finding of result.value) seen.findings.push(`${where}: ${finding}`);
-    };
-    for (const [width, height, theme] of [[1920, 1080, 'light'], [1280, 800, 'dark'], [768, 1024, 'light'], [360, 740, 'dark']]) {
-      await page.setViewportSize({ width, height });
-      await page.evaluate(one => { document.documentElement.dataset.theme = one; }, theme);
-      for (const [name, hash] of Object.entries(hashes)) {
-        await go(hash);
-        await page.waitForSelector(`nav a[aria-current][data-view=${/\w+/.exec(hash)[0]}]`);
-        await page.waitForSelector(name === 'timeline' ? '.message-panel .tree' : 'main h2:visible');
-        await examine(`${width} ${theme} ${name}`);
-        const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        if (over > 0) seen.wide.push(`${width} ${name}: ${over}`);
-        await shoot(`${name}-${width}`);
-      }
+    for (const [name, hash] of Object.entries(hashes)) {
+      await go(hash);
+      await page.waitForSelector(`nav a[aria-current][data-view=${/\w+/.exec(hash)[0]}]`);
+      await page.waitForSelector(name === 'timeline' ? '.message-panel .tree' : 'main h2:visible');
+      await look(name, [[768, 1024], [360, 740]]);
     }
     // without a mouse: from the list to the result
-    await page.setViewportSize({ width: 1280, height: 800 });
     await page.keyboard.press('2');
     await page.waitForSelector('.items a');
     await page.keyboard.press('/');
@@ -841,7 +846,7 @@ const scenarios = {
     await page.keyboard.press('Enter');
     await messages.locator('.tree', { hasText: 'structuredContent' }).first().waitFor();
     seen.message = await messages.locator('.tree').first().innerText();
-    await examine('messages of a call');
+    await look('messages', [[1280, 800]]);
     await page.evaluate(() => document.activeElement.blur());
     seen.views = await page.locator('nav a').evaluateAll(all => all.map(a => a.dataset.view));
     seen.reached = [];
@@ -855,7 +860,7 @@ const scenarios = {
     await page.keyboard.press('Escape');
     await page.keyboard.press('Control+k');
     await page.getByRole('option').first().waitFor();
-    await examine('search');
+    await look('search', [[1280, 800]]);
   },
 
   // The search over everything, and the width of a list.
@@ -1004,7 +1009,7 @@ try {
   await page.goto(given.url);
   await ready();
   if (given.script !== 'web.mjs') {
-    Object.assign(scenarios, (await import(`./${given.script}`)).default({ given, seen, page, context, go, text, tool, run, shoot, watch, logged }));
+    Object.assign(scenarios, (await import(`./${given.script}`)).default({ given, seen, page, context, go, text, tool, opened, run, shoot, look, watch, logged }));
   }
   await scenarios[given.scenario]();
 } catch (error) {

@@ -1,28 +1,9 @@
 // What a user does with tasks, errors, load and logs of servers. See web.mjs.
-import { createRequire } from 'node:module';
-import { readFile } from 'node:fs/promises';
 
-export default ({ given, seen, page, context, go, text, tool, run, shoot, logged }) => {
+export default ({ given, seen, page, context, go, text, tool, run, shoot, look, logged }) => {
   const button = (name, place = page) => place.getByRole('button', { name, exact: true });
 
-  // serious adds what axe finds in the page, at two sizes and in both colours, and what is wider
-  // than the page.
-  async function serious() {
-    seen.findings ??= [];
-    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-    const session = await context.newCDPSession(page);
-    await session.send('Runtime.evaluate', { expression: axe });
-    for (const [width, height, theme] of [[360, 740, 'dark'], [360, 740, 'light'], [1280, 800, 'dark'], [1280, 800, 'light']]) {
-      await page.setViewportSize({ width, height });
-      await page.evaluate(one => { document.documentElement.dataset.theme = one; }, theme);
-      const { result } = await session.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true,
-        expression: `axe.run(document, { resultTypes: ['violations'], iframes: false }).then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ')))` });
-      seen.findings.push(...result.value.map(one => `${width} ${theme}: ${one}`));
-      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      if (over > 0) seen.findings.push(`${width}: ${over} too wide`);
-      await shoot(`${given.scenario}-${width}-${theme}`);
-    }
-  }
+  const serious = () => look(given.scenario);
 
   return {
     // hostileforms opens forms with which a server could keep the page busy. The page answers after each.

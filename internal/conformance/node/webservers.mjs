@@ -42,6 +42,8 @@ const enter = async text => {
   await page.getByRole('button', { name: 'Connect' }).click();
   await dialog.waitFor();
 };
+// unfold shows a group of the fields that a server does not have.
+const unfold = group => dialog.locator('summary', { hasText: group }).click();
 const content = () => readFile(given.file, 'utf8');
 
 // examine looks whether what is shown is usable at all sizes, and by a screen reader.
@@ -68,7 +70,8 @@ const scenarios = {
     await page.goto(given.url);
     await enter(given.command[0]);
     await dialog.getByLabel('Name', { exact: true }).fill('added');
-    await dialog.getByText('All fields').click();
+    await unfold('Program');
+    await unfold('Era');
     for (const [i, arg] of given.command.slice(1).entries()) {
       await dialog.getByRole('button', { name: 'Add to args' }).click();
       await dialog.getByLabel(`args ${i + 1}`, { exact: true }).fill(arg);
@@ -83,6 +86,7 @@ const scenarios = {
     await choose('one', 'Edit');
     seen.shown = await dialog.getByLabel('KEY', { exact: true }).inputValue();
     await dialog.getByLabel('command', { exact: true }).fill('elsewhere');
+    await unfold('URL');
     await dialog.getByLabel('Name of a member of headers').waitFor();
     seen.edited = await write('Change one in config.json');
     seen.afterEdit = await content();
@@ -162,7 +166,12 @@ const scenarios = {
     await page.evaluate(() => { location.hash = '#/servers'; });
     await page.getByRole('button', { name: /^More for/ }).click();
     await page.getByRole('menuitem', { name: 'Forget' }).click();
-    await box.fill(given.command.map(word => `'${word}'`).join(' '));
+    seen.clicks = 0;
+    const clicked = () => { seen.clicks++; };
+    await page.exposeFunction('clicked', clicked);
+    await page.evaluate(() => { addEventListener('click', event => event.isTrusted && window.clicked(), true); });
+    await box.click();
+    await page.keyboard.type(given.command.map(word => `'${word}'`).join(' '));
     await page.keyboard.press('Enter');
     await dialog.getByLabel('Name', { exact: true }).fill('mine');
     await write('Add to config.json');
@@ -249,7 +258,7 @@ const scenarios = {
     await enter('https://new.example/mcp');
     const input = name => dialog.getByLabel(name, { exact: true });
     await input('Name').fill('new');
-    await dialog.getByText('All fields').click();
+    await unfold('URL');
     await input('clientId').fill('me');
     await input('issuer').fill('https://issuer.example');
     await input('scope').fill('read write');

@@ -187,8 +187,11 @@ async function main() {
 	watchRoots();
 	const watch = monitor($('monitor'), $('watch'));
 	$('watch').onclick = () => localStorage.setItem('stdwire monitor', watch() ? 'on' : 'off');
-	const kept = localStorage.getItem('stdwire monitor');
-	if (kept === 'on' || kept === null && matchMedia('(min-width: 100em)').matches) watch(kept === null);
+	const kept = () => localStorage.getItem('stdwire monitor');
+	const wide = matchMedia('(min-width: 100em)');
+	wide.onchange = () => { if (wide.matches && $('monitor').hidden && !kept()) watch(true); };
+	if (kept() === 'on') watch();
+	else wide.onchange();
 	on('lists', showChanged);
 	for (const topic of ['servers', 'calls', 'questions', 'counts']) on(topic, showCounts);
 	showCounts();

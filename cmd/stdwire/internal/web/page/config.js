@@ -1,7 +1,7 @@
 // The configuration files: the user adds, changes, copies, moves, removes and imports servers, and
 // sees each change before it is written. The page has "…1" and so on in place of secrets.
 import * as api from './api.js';
-import { attempt, button, code, dialog, div, download, element, faint, field, folded, hint, input, inRow, muted, p, replace, select, status, tag } from './dom.js';
+import { attempt, button, code, dialog, div, download, element, faint, field, hint, input, inRow, muted, p, replace, select, status, tag } from './dom.js';
 import { sources } from './first.js';
 import { form } from './form.js';
 
@@ -16,6 +16,10 @@ export const configuration = async () => { known ??= await api.get('config'); re
 const suited = (value, all) => ({ type: 'object', additionalProperties: true, properties: Object.fromEntries(Object.entries(all)
 	.filter(([name, { type }]) => !(name in value) || !type || type === 'integer' || type === (Array.isArray(value[name]) ? 'array' : typeof value[name]))
 	.map(([name, setting]) => [name, setting.properties ? { ...setting, ...suited(value[name] ?? {}, setting.properties) } : setting])) });
+
+// groups are the members of a server, as stdwire help config-file has them.
+const groups = [['Program', ['command', 'args', 'env', 'cwd']], ['URL and authorization', ['url', 'headers', 'oauth']],
+	['Era, timeouts and tools', ['era', 'startTimeoutMs', 'callTimeoutMs', 'disabled', 'tools']]];
 
 export const base = path => path.split(/[\\/]/).at(-1);
 
@@ -89,8 +93,8 @@ export async function review(picked, done = () => {}) {
 	const file = files.length > 1 && fileField(files, into, to => { into = to; });
 	if (found[0].typed) {
 		const name = nameField(found[0].id);
-		const inputs = form(suited({}, settings), { value: JSON.parse(found[0].definition), name: 'Definition', changed: () => soon() });
-		const soon = change('Add a server', [field('Name', name), file, folded('All fields', inputs.node)],
+		const inputs = form(suited({}, settings), { groups, value: JSON.parse(found[0].definition), name: 'Definition', changed: () => soon() });
+		const soon = change('Add a server', [field('Name', name), file, inputs.node],
 			() => ({ file: into, server: name.value, definition: inputs.text() }), to => `Add to ${to}`, { done: () => done(name.value) });
 		return;
 	}
@@ -109,7 +113,7 @@ async function define(title, id, from) {
 	const defined = await api.post('config/definition', { server: from });
 	const value = JSON.parse(defined.definition);
 	const name = nameField(id);
-	const inputs = form(suited(value, settings), { value, name: 'Definition', changed: () => soon() });
+	const inputs = form(suited(value, settings), { groups, value, name: 'Definition', changed: () => soon() });
 	const soon = change(title, [id !== from && field('Name', name), muted(defined.file),
 		defined.definition.includes('"…') && hint('“…1” and so on stand for hidden values. Leave them to keep the values, or write another value to replace one.'),
 		inputs.node], () => ({ file: defined.file, digest: defined.digest, server: id === from ? id : name.value, from, definition: inputs.text() }),

@@ -168,7 +168,16 @@ export function explore(root, view) {
 		const usable = state.servers.filter(server => !server.watched).filter(server => only ? server.id === only : server.state === 'ready' || state.servers.length === 1);
 		choose();
 		byPage.update(usable.length === 1 && usable[0].state !== 'disabled' ? usable[0].id : undefined);
-		if (usable.length > 0 && entries.length === 0) replace(notes, muted('Waiting for the server …'), usable.map(server => server.problem && problem(server.problem)));
+		if (usable.length > 0 && (!open || entries.length > 0) && !entries.some(entry => usable.some(({ id }) => id === entry.server))) {
+			entries = [];
+			list();
+			panelEnd?.close();
+			panelEnd = undefined;
+			open = '';
+			const wait = empty(`Waiting for ${usable.map(({ id }) => id).join(', ')} …`, why[view], 'Servers');
+			wait.classList.add('wait');
+			replace(detail, wait, usable.map(server => server.problem && problem(server.problem)));
+		}
 		const ids = usable.filter(server => server.state !== 'disabled').map(server => server.id);
 		const mine = ++fetches;
 		const answers = new Map(); // of the servers that have answered, so that a slow one delays no other

@@ -1,6 +1,6 @@
 // A form for a JSON Schema, beside the JSON that it describes. The user edits as JSON what the form
 // cannot express. The form shows the value itself, so the two never differ.
-import { button, div, element, faint, hint, input, inRow, newID, select, short as shortened, status, tag } from './dom.js';
+import { button, div, element, faint, folded, hint, input, inRow, newID, select, short as shortened, status, tag } from './dom.js';
 import { format, isRaw, parse } from './json.js';
 
 const maxDepth = 12; // of nested schemas
@@ -259,6 +259,7 @@ function objectControl(schema, root, value, changed, label, depth) {
 	value = typeOf(value) === 'object' ? value : {};
 	const node = element(depth === 0 ? 'div' : 'fieldset', { class: 'object' }, depth > 0 && tag('legend', label));
 	const members = new Map(); // name → control
+	const places = new Map(); // name → its element
 	const required = requiredOf(schema, root);
 	const properties = schema.properties ?? {};
 	const add = (name, property) => {
@@ -288,9 +289,14 @@ function objectControl(schema, root, value, changed, label, depth) {
 				faint(' ' + summary(described))), member.node, help || '');
 		};
 		show(include.checked);
+		places.set(name, place);
 		node.append(place);
 	};
 	for (const [name, property] of Object.entries(properties)) add(name, property);
+	if (depth === 0) for (const [title, names] of root.groups) {
+		const absent = names.filter(name => places.has(name) && !(name in value)).map(name => places.get(name));
+		if (absent.length > 0) node.append(folded(title, absent));
+	}
 	const others = Object.keys(value).filter(name => !(name in properties));
 	for (const name of others) add(name, schema.additionalProperties || {});
 	if (schema.additionalProperties && typeof schema.additionalProperties === 'object') {
@@ -340,8 +346,9 @@ function summary(schema) {
 }
 
 // form returns a form for a schema, with a field for its JSON: { node, text(), set(text) }. complete, if
-// given, gets the input of each string.
-export function form(schema, { value, complete, changed = () => {}, name = 'Arguments' } = {}) {
+// given, gets the input of each string. Members that the value has not are folded, in groups if there are
+// some: [title, names].
+export function form(schema, { value, complete, changed = () => {}, name = 'Arguments', groups = [] } = {}) {
 	const root = new Document(schema ?? {});
 	let model = value;
 	try {
@@ -373,7 +380,7 @@ export function form(schema, { value, complete, changed = () => {}, name = 'Argu
 			place.replaceChildren(error instanceof RangeError ? hint(error.message) : '', current.node);
 		}
 	};
-	Object.assign(root, { complete, act }); // for the controls
+	Object.assign(root, { complete, act, groups }); // for the controls
 	const show = () => act(() => {
 		current = control(root.schema, root, model, fromForm, 'arguments', 0);
 		place.replaceChildren(current.node);

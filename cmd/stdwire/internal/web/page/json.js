@@ -101,12 +101,18 @@ export function table(rows, room = new Room()) {
 	return grid('Table', names.map(short), body, rest);
 }
 
+// tableIn returns the array of objects that a value is, or has beside nothing but numbers and the like.
+function tableIn(value, depth = 0) {
+	if (isTable(value)) return value;
+	if (scalar(value) || Array.isArray(value) || depth > 2) return null;
+	const [one = null, ...others] = Object.values(value).filter(member => !scalar(member) || typeof member === 'string');
+	return others.length === 0 ? tableIn(one, depth + 1) : null;
+}
+
 export function view(value, room) {
 	const place = div();
 	const kinds = [['tree', 'Tree'], ['text', 'Text']];
-	const rows = isTable(value) ? value
-		: !scalar(value) && !Array.isArray(value) && Object.values(value).length === 1 && isTable(Object.values(value)[0])
-			? Object.values(value)[0] : null;
+	const rows = tableIn(value);
 	if (rows) kinds.unshift(['table', 'Table']);
 	const show = kind => replace(place, kind === 'table' ? table(rows, room) : kind === 'tree' ? tree(value, 0, room) : long(format(value)));
 	show(kinds[0][0]);

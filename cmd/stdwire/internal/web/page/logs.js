@@ -12,7 +12,7 @@ export function logs(root) {
 	const outcome = div();
 	const servers = div();
 	const notes = status('div.muted');
-	const list = element('ol.items', { label: 'Log messages', test: 'logs' });
+	const list = element('ol.items.card', { label: 'Log messages', test: 'logs' });
 	let shown; // the filter of what is shown
 	const input = (name, label) => field(label, element('input', { type: 'search', oninput: event => { filter[name] = event.target.value; soon(); } }));
 	const choice = (name, label, options) => field(label, select(options, filter[name], value => { filter[name] = value; soon(); }));

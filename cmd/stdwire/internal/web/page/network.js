@@ -7,7 +7,7 @@ import { throttle } from './store.js';
 export function network(root) {
 	const outcome = div();
 	const notes = status('div.muted');
-	const list = element('ol.items', { label: 'HTTP requests', test: 'network' });
+	const list = element('ol.items.card', { label: 'HTTP requests', test: 'network' });
 	const nodes = new Map(); // number → item
 	replace(root, h2('HTTP'), outcome, notes, list);
 

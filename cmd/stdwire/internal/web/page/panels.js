@@ -36,7 +36,7 @@ export function runner(place, { address, query, shown = () => {} } = {}) {
 		const call = state.calls.find(call => call.id === id);
 		if (!call) return;
 		if (call.running) {
-			replace(live, progress(call), cancel);
+			replace(live, tag('div.card', inRow(progress(call), cancel)));
 			return;
 		}
 		finished = id;

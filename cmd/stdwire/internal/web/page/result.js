@@ -119,6 +119,15 @@ const blocks = (all, server) => list(all, (block, room) => [content(block, serve
 export const messages = (all, server) => list(all, (message, room) => [strong(message.role),
 	parts(div(), [message.content].flat(), block => content(block, server, room))]);
 
+// repeats reports whether the content is the JSON of the structured content, for clients that know no other.
+function repeats({ content: [{ text } = {}, ...more], structuredContent }) {
+	try {
+		return text && more.length === 0 && format(parse(text)) === format(structuredContent);
+	} catch {
+		return false;
+	}
+}
+
 export function result(call) {
 	const server = call.request.server;
 	const shown = [];
@@ -131,7 +140,8 @@ export function result(call) {
 	if (value !== undefined) {
 		if (value.structuredContent !== undefined) shown.push(head('Structured content'), view(value.structuredContent));
 		if (Array.isArray(value.content)) {
-			shown.push(head('Content'), value.content.length === 0 ? muted('none') : blocks(value.content, server));
+			const show = () => value.content.length === 0 ? muted('none') : blocks(value.content, server);
+			shown.push(repeats(value) ? unfolded('Content: the same as text', show) : [head('Content'), show()]);
 		}
 		if (Array.isArray(value.contents)) shown.push(list(value.contents, (contents, room) => resource(contents, server, room)));
 		if (Array.isArray(value.messages)) shown.push(messages(value.messages, server));

@@ -1,7 +1,7 @@
 // Tasks of both eras. The page knows a task from its call, from the list of a server of 2025-11-25, or
 // because the user has entered its id.
 import * as api from './api.js';
-import { anchor, attempt, button, div, duration, element, empty, field, folded, h2, h3, input, inRow, keyed, muted, p, pairs, replace, select, status, tag } from './dom.js';
+import { anchor, attempt, button, code, date, div, duration, element, empty, field, folded, h2, h3, input, inRow, keyed, muted, p, pairs, replace, select, status, tag } from './dom.js';
 import { tree } from './json.js';
 import { callText, runner } from './panels.js';
 import { questionsOf } from './questions.js';
@@ -106,7 +106,7 @@ function card({ server, task: { taskId } }) {
 
 	function show() {
 		replace(head, element('span', { class: `badge ${colours[now.status] ?? 'info'}`, test: 'task-status' }, now.status), ' ', now.statusMessage ?? '');
-		replace(facts, pairs([['server', server], ['created', now.createdAt], ['updated', now.lastUpdatedAt], ['poll interval', duration(interval(now))],
+		replace(facts, pairs([['server', server], ['created', date(now.createdAt)], ['updated', date(now.lastUpdatedAt)], ['poll interval', duration(interval(now))],
 			['kept for', ttl(now) === null ? 'ever' : duration(ttl(now))]]));
 		cancel.hidden = ended(now);
 		wait.hidden = Boolean(call?.running) || now.status === 'cancelled';
@@ -126,7 +126,7 @@ function card({ server, task: { taskId } }) {
 	const cancel = button('Cancel the task', () => ask(true));
 	const wait = button('Wait for it', () => waits.run(callText(server, 'tasks/get', JSON.stringify({ taskId }), { task: true })));
 	const object = element('details', { ontoggle: () => { if (object.open) look(); else clearTimeout(timer); } }, tag('summary', 'The object'), whole);
-	const node = element('section.card', { test: 'task', label: `Task ${taskId}` }, h3(taskId), head, origin, facts, asked,
+	const node = element('section.card', { test: 'task', label: `Task ${taskId}` }, h3(code(taskId)), head, origin, facts, asked,
 		inRow(wait, button('Poll', () => look()), cancel), problems, object, outcome);
 	return {
 		node, look,

@@ -13,7 +13,7 @@ export function timeline(root) {
 	let selects = () => true;
 	let at = 0; // messages that were filtered
 	const found = new Map(); // text → numbers
-	const filter = input('search', { placeholder: 'method:tools/call server:x from:server error >100ms text:word  ( / )', label: 'Filter', oninput: () => change() });
+	const filter = input('search', { placeholder: 'Filter: method:tools error >100ms text:x ( / )', label: 'Filter', oninput: () => change() });
 	const word = (text, on) => {
 		const words = filter.value.split(/\s+/).filter(part => part && part !== text && !(text.includes(':') && part.startsWith(text.split(':')[0] + ':')));
 		if (on) words.push(text);

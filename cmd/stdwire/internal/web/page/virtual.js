@@ -42,7 +42,10 @@ export function virtual(node, space, { token, row, key = item => item, drawn = (
 
 	measure();
 	node.addEventListener('scroll', redraw);
-	new ResizeObserver(redraw).observe(node);
+	new ResizeObserver(() => {
+		measure(); // a narrow window has other rows
+		redraw();
+	}).observe(node);
 	const clear = () => {
 		for (const line of lines.values()) line.remove();
 		lines.clear();
