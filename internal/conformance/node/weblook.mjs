@@ -115,7 +115,7 @@ export default ({ given, seen, page, go, tool, opened, run, look }) => {
 
       await page.keyboard.press('Control+k');
       await page.keyboard.type('fs');
-      await page.getByRole('option').nth(3).waitFor();
+      await page.locator('.palette li').nth(3).waitFor();
       await at('search');
       await page.keyboard.press('Escape');
       await page.evaluate(() => document.activeElement.blur());
