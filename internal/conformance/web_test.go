@@ -98,7 +98,8 @@ func (w *webPage) seeIn(name, scenario string, more map[string]any, into any) {
 	assert.Equal(w.t, always.Broken, "")
 	provoked := func(text string) bool {
 		// the browser reports each answer that is an error
-		return slices.Contains([]string{"servers", "saved", "badskills", "tasks", "load"}, scenario) &&
+		return slices.Contains([]string{"servers", "saved", "badskills", "tasks", "load",
+			"failing"}, scenario) &&
 			strings.HasPrefix(text, "Failed to load resource") ||
 			scenario == "security" && (strings.Contains(text, "TrustedHTML") ||
 				strings.Contains(text, "Trusted Type"))

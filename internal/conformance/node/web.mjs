@@ -1009,7 +1009,7 @@ try {
   await page.goto(given.url);
   await ready();
   if (given.script !== 'web.mjs') {
-    Object.assign(scenarios, (await import(`./${given.script}`)).default({ given, seen, page, context, go, text, tool, opened, run, shoot, look, watch, logged }));
+    Object.assign(scenarios, (await import(`./${given.script}`)).default({ given, seen, page, context, go, text, tool, run, shoot, look, watch, logged }));
   }
   await scenarios[given.scenario]();
 } catch (error) {

@@ -241,4 +241,4 @@ export const bytes = n => n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFi
 	: `${(n / (1 << 20)).toFixed(1)} MiB`;
 
 export const duration = ms => ms === undefined ? '' : ms < 1 ? `${ms.toFixed(2)} ms`
-	: ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : ms < 600_000 ? `${(ms / 1000).toFixed(2)} s` : `${Math.round(ms / 60_000)} min`;
+	: ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(2)} s`;

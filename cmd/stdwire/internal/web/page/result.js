@@ -120,10 +120,10 @@ export const messages = (all, server) => list(all, (message, room) => [strong(me
 	parts(div(), [message.content].flat(), block => content(block, server, room))]);
 
 // repeats reports whether the content is the JSON of the structured content, for clients that know no other.
-function repeats({ content: [{ text } = {}, ...more], structuredContent }) {
+function repeats({ content: [block, ...more], structuredContent }) {
 	try {
-		return text && more.length === 0 && format(parse(text)) === format(structuredContent);
-	} catch {
+		return block.type === 'text' && more.length === 0 && block.text.length < 2_000_000 && format(parse(block.text)) === format(structuredContent);
+	} catch { // it is no JSON
 		return false;
 	}
 }

@@ -106,8 +106,8 @@ function card({ server, task: { taskId } }) {
 
 	function show() {
 		replace(head, element('span', { class: `badge ${colours[now.status] ?? 'info'}`, test: 'task-status' }, now.status), ' ', now.statusMessage ?? '');
-		replace(facts, pairs([['server', server], ['created', date(now.createdAt)], ['updated', date(now.lastUpdatedAt)], ['poll interval', duration(interval(now))],
-			['kept for', ttl(now) === null ? 'ever' : duration(ttl(now))]]));
+		replace(facts, pairs([['server', server], ['created', now.createdAt && date(now.createdAt)], ['updated', now.lastUpdatedAt && date(now.lastUpdatedAt)], ['poll interval', duration(interval(now))],
+			['kept for', ttl(now) === null ? 'ever' : ttl(now) >= 600_000 ? `${Math.round(ttl(now) / 60_000)} min` : duration(ttl(now))]]));
 		cancel.hidden = ended(now);
 		wait.hidden = Boolean(call?.running) || now.status === 'cancelled';
 		wait.textContent = ended(now) ? 'Get the result' : now.status === 'input_required' ? 'Answer its questions' : 'Wait for it';
