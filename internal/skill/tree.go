@@ -184,9 +184,7 @@ func (w *walker) resolveLinks() {
 		}
 		found[link] = to
 	}
-	for link, to := range found {
-		w.files[link] = to
-	}
+	maps.Copy(w.files, found)
 }
 
 // inSkill reports whether a path is in the directory of a skill. Then add reports its problem.

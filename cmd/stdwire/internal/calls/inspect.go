@@ -33,11 +33,8 @@ and a table of its parameters; json prints the whole definition, as the server w
 		Make: func() (command.Grammar, command.Runner) {
 			t := target.NewTarget().OrServers()
 			var form, tool string
-			flags := append(
-				[]command.Flag{command.FormatFlag(&form, "text", "json"),
-					output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
-			return command.Grammar{Flags: flags, Word: command.Arguments(&tool),
-					Connection: t.SetConnection, Address: t.TakeAddress, Command: t.Command},
+			return t.Grammar(command.Arguments(&tool), command.FormatFlag(&form, "text", "json"),
+					output.ListTimeoutFlag(&t.ListTimeout)),
 				func(ctx context.Context, std *term.Streams) error {
 					began := time.Now()
 					return t.UseWith(ctx, std, apps.Declare, func(c *client.Client) error {

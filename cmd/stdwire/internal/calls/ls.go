@@ -67,12 +67,9 @@ func toolsCommand() command.Command {
 func list(t *target.Target, only *string) (command.Grammar, command.Runner) {
 	var form string
 	var cost bool
-	flags := append(
-		[]command.Flag{command.FormatFlag(&form, "text", "json", "raw"),
+	return t.Grammar(nil, command.FormatFlag(&form, "text", "json", "raw"),
 			command.SwitchFlag(&cost, "--cost", "what the definitions of the tools cost a model"),
-			output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
-	return command.Grammar{Flags: flags, Connection: t.SetConnection, Address: t.TakeAddress,
-			Command: t.Command},
+			output.ListTimeoutFlag(&t.ListTimeout)),
 		func(ctx context.Context, std *term.Streams) error {
 			switch {
 			case cost && *only != "" && *only != "tools":

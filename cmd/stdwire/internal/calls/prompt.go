@@ -34,14 +34,10 @@ nothing is sent.
   stdwire prompt review code=@main.go -o raw -- review-server`,
 		Make: func() (command.Grammar, command.Runner) {
 			p := &Prompt{target: target.NewTarget().OrServers()}
-			flags := append([]command.Flag{
-				command.FormatFlag(&p.Output, "text", "json", "raw"),
-				output.SaveFlag(&p.save),
-				TimeoutFlag(&p.Timeout),
-			}, p.target.Flags()...)
-			return command.Grammar{Flags: flags, Word: p.Word, Connection: p.target.SetConnection,
-				Address: p.address,
-				Command: p.target.Command}, p.run
+			g := p.target.Grammar(p.Word, command.FormatFlag(&p.Output, "text", "json", "raw"),
+				output.SaveFlag(&p.save), TimeoutFlag(&p.Timeout))
+			g.Address = p.address
+			return g, p.run
 		},
 	}
 }

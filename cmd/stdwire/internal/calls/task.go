@@ -42,14 +42,12 @@ type taskOptions struct {
 // grammar returns the grammar of a subcommand, with a word for the id of a task if it takes one.
 func (o *taskOptions) grammar(takesID bool, more ...command.Flag) command.Grammar {
 	o.target = target.NewTarget().OrServers()
-	flags := append(more, command.FormatFlag(&o.output, "text", "json"), TimeoutFlag(&o.timeout))
-	g := command.Grammar{Flags: append(flags, o.target.Flags()...),
-		Connection: o.target.SetConnection,
-		Address:    o.target.TakeAddress, Command: o.target.Command}
+	var word func(string) error
 	if takesID {
-		g.Word = command.Arguments(&o.id)
+		word = command.Arguments(&o.id)
 	}
-	return g
+	return o.target.Grammar(word,
+		append(more, command.FormatFlag(&o.output, "text", "json"), TimeoutFlag(&o.timeout))...)
 }
 
 // use connects to the server and calls f with the task that is given.

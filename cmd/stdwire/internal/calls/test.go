@@ -48,11 +48,9 @@ that reports one. In place of "tool" and "arguments", "method" and "params" make
   stdwire test calls.json -- go run ./cmd/server`,
 		Make: func() (command.Grammar, command.Runner) {
 			o := &testOptions{target: target.NewTarget()}
-			flags := append([]command.Flag{command.FormatFlag(&o.output, "text", "json", "junit"),
-				TimeoutFlag(&o.timeout)}, o.target.Flags()...)
-			return command.Grammar{Flags: flags, Word: command.Arguments(&o.file),
-				Connection: o.target.SetConnection,
-				Address:    o.target.TakeAddress, Command: o.target.Command}, o.run
+			return o.target.Grammar(command.Arguments(&o.file),
+				command.FormatFlag(&o.output, "text", "json", "junit"),
+				TimeoutFlag(&o.timeout)), o.run
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -132,9 +133,7 @@ func (d *destination) post(ctx context.Context, body []byte) (rejected string, e
 		password, _ := user.Password()
 		r.SetBasicAuth(user.Username(), password)
 	}
-	for name, values := range d.headers {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, d.headers)
 	r.Header.Set("Content-Type", "application/json")
 	// A client would follow redirects, and another place must not get the headers.
 	answer, err := d.transport.RoundTrip(r)

@@ -46,16 +46,11 @@ the exit code of the shell.
   stdwire shell --write < session.txt`,
 		Make: func() (command.Grammar, command.Runner) {
 			s := &Shell{target: target.NewTarget().OrServers()}
-			flags := append([]command.Flag{
-				command.FormatFlag(&s.output, outputs...),
-				output.SaveFlag(&s.save),
-				calls.TimeoutFlag(&s.timeout),
-				command.SwitchFlag(&s.trace.On, "--trace", "show every message, as .trace on does"),
-			}, s.target.Flags()...)
-			return command.Grammar{Flags: flags, Connection: s.target.SetConnection,
-				Address:  s.target.TakeAddress,
-				IsServer: s.target.Configured.Has,
-				Command:  s.target.Command}, s.run
+			g := s.target.Grammar(nil, command.FormatFlag(&s.output, outputs...),
+				output.SaveFlag(&s.save), calls.TimeoutFlag(&s.timeout),
+				command.SwitchFlag(&s.trace.On, "--trace", "show every message, as .trace on does"))
+			g.IsServer = s.target.Configured.Has
+			return g, s.run
 		},
 	}
 }

@@ -25,6 +25,12 @@ func (t *Target) SetConnection(name string) error {
 	return nil
 }
 
+// Grammar returns the grammar of a command with these flags and those of the target.
+func (t *Target) Grammar(word func(string) error, flags ...command.Flag) command.Grammar {
+	return command.Grammar{Flags: append(flags, t.Flags()...), Word: word,
+		Connection: t.SetConnection, Address: t.TakeAddress, Command: t.Command}
+}
+
 // checkConnection is Check for a connection. own is a flag of stdwire's own server, or "".
 func (t *Target) checkConnection(own string) error {
 	const remedy = "end it, and connect again with that flag"

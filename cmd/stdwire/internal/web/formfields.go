@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/stdwire/stdwire/client/host/config"
@@ -46,9 +47,7 @@ func formProperties(object string) json.RawMessage {
 	var b bytes.Buffer
 	for i, f := range all[object] {
 		schema := map[string]any{}
-		for name, value := range f.schema {
-			schema[name] = value
-		}
+		maps.Copy(schema, f.schema)
 		for _, k := range known {
 			if k.Object == object && slices.Contains(k.Names, f.name) {
 				schema["description"] = k.Help

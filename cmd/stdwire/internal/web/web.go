@@ -126,8 +126,8 @@ with an address that is not a loopback address lets other machines use the page,
   stdwire web --tap --open -- npx -y @modelcontextprotocol/server-memory`,
 		Make: func() (command.Grammar, command.Runner) {
 			o := &options{target: target.NewTarget(), listen: "127.0.0.1:0"}
-			flags := append([]command.Flag{
-				{Name: "--listen", Value: "ADDRESS", Help: "the address of the page (default 127.0.0.1:0, a free port)",
+			return o.target.Grammar(command.Arguments(&o.file),
+				command.Flag{Name: "--listen", Value: "ADDRESS", Help: "the address of the page (default 127.0.0.1:0, a free port)",
 					Set: o.setListen},
 				command.SwitchFlag(&o.open, "--open", "open the page in the browser"),
 				command.SwitchFlag(&o.gateway, "--gateway",
@@ -137,11 +137,7 @@ with an address that is not a loopback address lets other machines use the page,
 				command.SwitchFlag(&o.tap, "--tap",
 					"run between the client on stdin and the server, and show their messages"),
 				command.FileFlag(&o.calls, "--calls",
-					"the file of saved calls, for stdwire test (default one in ~/.local/state/stdwire)"),
-			}, o.target.Flags()...)
-			return command.Grammar{Flags: flags, Word: command.Arguments(&o.file),
-				Connection: o.target.SetConnection,
-				Address:    o.target.TakeAddress, Command: o.target.Command}, o.run
+					"the file of saved calls, for stdwire test (default one in ~/.local/state/stdwire)")), o.run
 		},
 	}
 }
