@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
@@ -33,11 +32,8 @@ func (d *Dispatcher) callMissing(ctx context.Context, operation string) *Error {
 			return &completed
 		}
 	}
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return Errorf(Timeout, "the time allowed ran out").withCause(err)
-	case errors.Is(err, context.Canceled):
-		return Errorf(Cancelled, "the call was cancelled").withCause(err)
+	if e := endedError(err); e != nil {
+		return e
 	}
 	if d.showErrors {
 		return Errorf(InternalError, "%w", err)

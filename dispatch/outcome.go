@@ -24,17 +24,25 @@ func ShowError(err error) error {
 	return Errorf(InternalError, "%w", err)
 }
 
+// endedError returns the error for a context that has ended, or nil for another one.
+func endedError(err error) *Error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return Errorf(Timeout, "the time allowed ran out").withCause(err)
+	case errors.Is(err, context.Canceled):
+		return Errorf(Cancelled, "the call was cancelled").withCause(err)
+	}
+	return nil
+}
+
 // operationError returns the error that the caller receives for an operation's error.
 func (d *Dispatcher) operationError(ctx context.Context, op *Operation, call *Call,
 	err error) *Error {
 	if e := asError(err); e != nil {
 		return d.checkDeclared(ctx, op, call, e, err)
 	}
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return Errorf(Timeout, "the time allowed ran out").withCause(err)
-	case errors.Is(err, context.Canceled):
-		return Errorf(Cancelled, "the call was cancelled").withCause(err)
+	if e := endedError(err); e != nil {
+		return e
 	}
 	if d.translate != nil {
 		if e := asError(d.translate(err)); e != nil {

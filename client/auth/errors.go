@@ -135,9 +135,5 @@ func responseError(step Step, target string, r *response) *Error {
 // sanitize makes text of a server printable on one line of at most 200 characters.
 func sanitize(text string) string {
 	const maxRunes = 200
-	line := printable.Line(text[:min(len(text), 4*maxRunes)])
-	if runes := []rune(line); len(runes) > maxRunes {
-		line = string(runes[:maxRunes-1]) + "…"
-	}
-	return line
+	return printable.TruncateRunes(printable.Line(text[:min(len(text), 4*maxRunes)]), maxRunes)
 }

@@ -183,11 +183,8 @@ func newStatusError(resp *http.Response, text []byte) *StatusError {
 		if !ok {
 			shown = string(bytes.TrimSpace(text))
 		}
-		line := printable.Line(shown[:min(len(shown), 4*maxRunes)])
-		if runes := []rune(line); len(runes) > maxRunes {
-			line = string(runes[:maxRunes-1]) + "…"
-		}
-		e.Text = line
+		e.Text = printable.TruncateRunes(printable.Line(shown[:min(len(shown), 4*maxRunes)]),
+			maxRunes)
 	}
 	return e
 }

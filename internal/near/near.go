@@ -1,7 +1,12 @@
 // Package near finds the known word most similar to an unknown one, for "did you mean" hints.
 package near
 
-import "strings"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Match returns the candidate that is most similar to word, or "". It prefers a candidate that word
 // abbreviates, as dir and cmd abbreviate directory and command. Otherwise it returns the candidate
@@ -112,6 +117,19 @@ func hint(match string) string {
 		return ""
 	}
 	return "did you mean " + match + "?"
+}
+
+// Unknown returns an error that names one of the members that are not known, or nil.
+func Unknown[V any](others map[string]V, known ...string) error {
+	if len(others) == 0 {
+		return nil
+	}
+	name := slices.Min(slices.Collect(maps.Keys(others)))
+	err := fmt.Errorf("the unknown member %.100q", name)
+	if hint := DidYouMean(name, known); hint != "" {
+		err = fmt.Errorf("%w: %s", err, hint)
+	}
+	return err
 }
 
 // Instead returns the result of [DidYouMean]. If that is empty, it lists the candidates, as in

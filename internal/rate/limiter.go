@@ -36,19 +36,19 @@ type Limiter struct {
 // the one that takes longest to allow it, and wait how long that is, positive; if all are charged,
 // wait is 0. The buckets have different keys.
 func (l *Limiter) Take(charges []Charge) (refused int, wait time.Duration) {
-	now := time.Now().UnixMicro()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	refused, longest := l.take(charges, now, true)
-	return refused, time.Duration(longest) * time.Microsecond
+	return l.charge(charges, true)
 }
 
 // Peek is Take without a charge.
 func (l *Limiter) Peek(charges []Charge) (refused int, wait time.Duration) {
+	return l.charge(charges, false)
+}
+
+func (l *Limiter) charge(charges []Charge, keep bool) (refused int, wait time.Duration) {
 	now := time.Now().UnixMicro()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	refused, longest := l.take(charges, now, false)
+	refused, longest := l.take(charges, now, keep)
 	return refused, time.Duration(longest) * time.Microsecond
 }
 

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -120,10 +119,7 @@ func (m *Memory) Get(_ context.Context, key string) ([]byte, error) {
 // Put implements [Store].
 func (m *Memory) Put(_ context.Context, key string, value []byte, when Condition,
 	ttl time.Duration) (bool, error) {
-	if err := checkValue(value); err != nil {
-		return false, err
-	}
-	if err := checkTTL(ttl, 0); err != nil {
+	if err := check(value, ttl, 0); err != nil {
 		return false, err
 	}
 	m.mu.Lock()
@@ -151,10 +147,7 @@ func (m *Memory) Take(_ context.Context, key string) ([]byte, error) {
 // Acquire implements [Store].
 func (m *Memory) Acquire(_ context.Context, key string, data []byte, ttl time.Duration) (Lease,
 	bool, error) {
-	if err := checkValue(data); err != nil {
-		return Lease{}, false, err
-	}
-	if err := checkTTL(ttl, time.Millisecond); err != nil {
+	if err := check(data, ttl, time.Millisecond); err != nil {
 		return Lease{}, false, err
 	}
 	m.mu.Lock()
@@ -217,7 +210,7 @@ func (m *Memory) Renew(_ context.Context, key string, fence int64, ttl time.Dura
 // Replace implements [Store].
 func (m *Memory) Replace(_ context.Context, key string, fence int64, data []byte,
 	ttl time.Duration) (Lease, bool, error) {
-	if err := errors.Join(checkValue(data), checkTTL(ttl, time.Millisecond)); err != nil {
+	if err := check(data, ttl, time.Millisecond); err != nil {
 		return Lease{}, false, err
 	}
 	m.mu.Lock()

@@ -76,10 +76,7 @@ func (r *Redis) Get(ctx context.Context, key string) ([]byte, error) {
 // Put implements [Store].
 func (r *Redis) Put(ctx context.Context, key string, value []byte, when Condition,
 	ttl time.Duration) (bool, error) {
-	if err := checkValue(value); err != nil {
-		return false, err
-	}
-	if err := checkTTL(ttl, 0); err != nil {
+	if err := check(value, ttl, 0); err != nil {
 		return false, err
 	}
 	key = r.key("v", key)
@@ -114,10 +111,7 @@ func (r *Redis) Take(ctx context.Context, key string) ([]byte, error) {
 // Acquire implements [Store].
 func (r *Redis) Acquire(ctx context.Context, key string, data []byte, ttl time.Duration) (Lease,
 	bool, error) {
-	if err := checkValue(data); err != nil {
-		return Lease{}, false, err
-	}
-	if err := checkTTL(ttl, time.Millisecond); err != nil {
+	if err := check(data, ttl, time.Millisecond); err != nil {
 		return Lease{}, false, err
 	}
 	key = r.key("l", key)
@@ -207,7 +201,7 @@ func (r *Redis) Renew(ctx context.Context, key string, fence int64, ttl time.Dur
 // Replace implements [Store].
 func (r *Redis) Replace(ctx context.Context, key string, fence int64, data []byte,
 	ttl time.Duration) (Lease, bool, error) {
-	if err := errors.Join(checkValue(data), checkTTL(ttl, time.Millisecond)); err != nil {
+	if err := check(data, ttl, time.Millisecond); err != nil {
 		return Lease{}, false, err
 	}
 	key = r.key("l", key)

@@ -171,12 +171,17 @@ func checkTTL(ttl, least time.Duration) error {
 	return nil
 }
 
+// check returns an error for a value or a time to live that cannot be stored.
+func check(value []byte, ttl, least time.Duration) error {
+	return errors.Join(checkValue(value), checkTTL(ttl, least))
+}
+
 func (b LogBounds) check(event []byte) error {
 	if b.Events < 1 || b.Bytes < 1 {
 		return fmt.Errorf("store: a log of %d events and %d bytes: both must be positive", b.Events,
 			b.Bytes)
 	}
-	return errors.Join(checkValue(event), checkTTL(b.TTL, time.Millisecond))
+	return check(event, b.TTL, time.Millisecond)
 }
 
 // milliseconds rounds up.

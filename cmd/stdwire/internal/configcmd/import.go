@@ -223,10 +223,6 @@ func (im *importOptions) merge(std *term.Streams, env *config.Environment, serve
 			return err
 		}
 	}
-	var ids []string
-	for _, s := range servers {
-		ids = append(ids, s.ID)
-	}
-	std.Err.Printf("%s has %s", im.into, strings.Join(ids, ", "))
+	std.Err.Printf("%s has %s", im.into, strings.Join(target.IDs(servers), ", "))
 	return nil
 }

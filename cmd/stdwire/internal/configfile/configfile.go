@@ -39,15 +39,20 @@ func (f File) Preview(change func(data, backup []byte) (*appfile.Change, error))
 	if err != nil {
 		return nil, err
 	}
-	_, data, err := read(f.Env, real)
-	if err != nil {
-		return nil, err
-	}
-	_, backup, err := read(f.Env, real+backupSuffix)
+	_, data, backup, err := readBoth(f.Env, real)
 	if err != nil {
 		return nil, err
 	}
 	return change(data, backup)
+}
+
+// readBoth is read of a file, and of its backup, of which it returns only the content.
+func readBoth(env *config.Environment, path string) (info fs.FileInfo, data, backup []byte,
+	err error) {
+	if info, data, err = read(env, path); err == nil {
+		_, backup, err = read(env, path+backupSuffix)
+	}
+	return info, data, backup, err
 }
 
 // Edit changes the file as Preview does. The file is read, changed and replaced while no other
@@ -64,12 +69,7 @@ func (f File) Edit(ctx context.Context,
 		return nil, err
 	}
 	defer unlock()
-	before, data, err := read(f.Env, real)
-	if err != nil {
-		return nil, err
-	}
-	backupPath := real + backupSuffix
-	_, backup, err := read(f.Env, backupPath)
+	before, data, backup, err := readBoth(f.Env, real)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (f File) Edit(ctx context.Context,
 	if before == nil {
 		err = os.MkdirAll(filepath.Dir(real), 0o700)
 	} else {
-		err = writeBackup(backupPath, backup != nil, data, before.Mode().Perm())
+		err = writeBackup(real+backupSuffix, backup != nil, data, before.Mode().Perm())
 	}
 	if err != nil {
 		return nil, err

@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // A Value is a value that is parsed from files, and parsed again when they have changed. It
@@ -30,6 +32,16 @@ type Value[T any] struct {
 	prints  []fingerprint     // of the files that were read last
 	checked time.Time
 	failure string // the last error that was logged
+}
+
+// PEM returns a value that is parsed from files with certificates and keys.
+func PEM[T any](what string, parse func(contents [][]byte) (T, error), log *slog.Logger,
+	paths ...string) *Value[T] {
+	return &Value[T]{What: what, Paths: paths, Parse: parse, Log: log,
+		First: func(path string) ([]byte, error) {
+			return userfile.ReadArgument(path, userfile.MaxPEM)
+		},
+		Read: func(path string) ([]byte, error) { return userfile.Read(path, userfile.MaxPEM) }}
 }
 
 // Load reads the files for the first time.

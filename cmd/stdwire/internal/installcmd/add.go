@@ -128,9 +128,7 @@ func (a *addition) run(ctx context.Context, std *term.Streams) error {
 		if err != nil || servers == nil {
 			return err
 		}
-		for _, s := range servers {
-			ids = append(ids, s.ID)
-		}
+		ids = target.IDs(servers)
 		change = func(data, _ []byte) (*appfile.Change, error) {
 			return appfile.Merge(env, source.Path, data, servers, inputs, a.place.force)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/appfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/configfile"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/near"
 )
@@ -73,10 +74,7 @@ func (un *uninstallation) run(ctx context.Context, std *term.Streams) error {
 }
 
 // installed returns the names of the servers of a file, as they are written there.
-func installed(env *config.Environment, path string) (all []string) {
+func installed(env *config.Environment, path string) []string {
 	servers, _ := configfile.Servers(env, path) // without an error, for a list of names
-	for _, s := range servers {
-		all = append(all, s.ID)
-	}
-	return all
+	return target.IDs(servers)
 }

@@ -59,7 +59,7 @@ func parse(content []byte) (map[Key]*row, error) {
 	if len(f.Logins) > maxRows {
 		return nil, fmt.Errorf("it has more than %d logins", maxRows)
 	}
-	if err := refuseOthers(f.Others, "logins"); err != nil {
+	if err := near.Unknown(f.Others, "logins"); err != nil {
 		return nil, err
 	}
 	rows := make(map[Key]*row, len(f.Logins))
@@ -67,7 +67,7 @@ func parse(content []byte) (map[Key]*row, error) {
 		if r == nil || r.User == "" || r.Server == "" {
 			return nil, errors.New("a login has no user or no server")
 		}
-		if err := refuseOthers(r.Others, "user", "client", "server", "url", "resource", "issuer",
+		if err := near.Unknown(r.Others, "user", "client", "server", "url", "resource", "issuer",
 			"scopes", "renewable", "begun", "saved", "expires", "until", "key", "sealed"); err != nil {
 			return nil, err
 		}
@@ -78,17 +78,6 @@ func parse(content []byte) (map[Key]*row, error) {
 		rows[k] = r
 	}
 	return rows, nil
-}
-
-func refuseOthers(others map[string]json.RawMessage, known ...string) error {
-	for _, name := range slices.Sorted(maps.Keys(others)) {
-		err := fmt.Errorf("the unknown member %.100q", name)
-		if hint := near.DidYouMean(name, known); hint != "" {
-			err = fmt.Errorf("%w: %s", err, hint)
-		}
-		return err
-	}
-	return nil
 }
 
 // encode returns the content of a file of logins.

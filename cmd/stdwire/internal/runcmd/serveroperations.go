@@ -107,11 +107,7 @@ func (f *serverOperations) open() error {
 		dispatch.NewCatalog())
 	f.gateway = gateway.Options{Logger: f.log, PinFile: pins.Path(), CacheDir: target.RememberDir(),
 		Catalog: f.catalog}.New(s)
-	var ids []string
-	for _, s := range f.selection.Servers {
-		ids = append(ids, s.ID)
-	}
-	f.gateway.Order(ids...)
+	f.gateway.Order(target.IDs(f.selection.Servers)...)
 	return nil
 }
 

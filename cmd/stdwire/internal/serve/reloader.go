@@ -389,10 +389,7 @@ func (st *Reloader) applyDiscover(c *config.Config) {
 // change of a file alone does not reorder the offered servers, because a server could then take
 // over the name of another. setOrder reports whether the order is as configured.
 func (st *Reloader) setOrder(configured []*config.Server, by Acceptance) bool {
-	var order []string
-	for _, s := range configured {
-		order = append(order, s.ID)
-	}
+	order := target.IDs(configured)
 	isNew := func(id string) bool { _, offered := st.accepted[id]; return !offered }
 	now := slices.DeleteFunc(slices.Clone(order), isNew)
 	before := slices.DeleteFunc(slices.Clone(st.order),

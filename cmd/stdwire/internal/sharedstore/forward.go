@@ -101,15 +101,10 @@ func (f *Flags) Forward(log *slog.Logger) (*streamable.Forward, error) {
 
 // pair reads the certificate and its key.
 func (f *forwardFlags) pair(log *slog.Logger) (*filewatch.Value[*tls.Certificate], error) {
-	files := &filewatch.Value[*tls.Certificate]{What: "the certificate for other servers",
-		Paths: []string{f.certificate, f.key}, Log: log,
-		First: func(path string) ([]byte, error) {
-			return userfile.ReadArgument(path, userfile.MaxPEM)
-		},
-		Read: func(path string) ([]byte, error) { return userfile.Read(path, userfile.MaxPEM) },
-		Parse: func(contents [][]byte) (*tls.Certificate, error) {
+	files := filewatch.PEM("the certificate for other servers",
+		func(contents [][]byte) (*tls.Certificate, error) {
 			pair, err := tls.X509KeyPair(contents[0], contents[1])
 			return &pair, err
-		}}
+		}, log, f.certificate, f.key)
 	return files, files.Load()
 }

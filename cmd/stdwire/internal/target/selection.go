@@ -52,12 +52,17 @@ func (c *Selection) DiagnosticsFor(id string) (found []config.Diagnostic) {
 	return found
 }
 
+// IDs returns the ids of servers.
+func IDs(servers []*config.Server) (ids []string) {
+	for _, s := range servers {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
 // Keep removes all servers but those with these ids. It does nothing if ids is empty.
 func (c *Selection) Keep(ids []string) error {
-	var known []string
-	for _, s := range c.Servers {
-		known = append(known, s.ID)
-	}
+	known := IDs(c.Servers)
 	for _, id := range ids {
 		if !slices.Contains(known, id) {
 			return ConfigFailure(

@@ -146,7 +146,7 @@ func (t *Target) Remembered() (all []RememberedServer, err error) {
 
 // IDs returns the ids of all configured servers that may be started, if they are the target; else
 // nil.
-func (t *Target) IDs() (ids []string) {
+func (t *Target) IDs() []string {
 	if !t.Servers {
 		return nil
 	}
@@ -154,10 +154,7 @@ func (t *Target) IDs() (ids []string) {
 	if err != nil {
 		return nil
 	}
-	for _, s := range usableServers(c, env) {
-		ids = append(ids, s.ID)
-	}
-	return ids
+	return IDs(usableServers(c, env))
 }
 
 // checkServers is Check for all configured servers. own is a flag of stdwire's own server, or "".

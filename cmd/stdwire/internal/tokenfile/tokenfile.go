@@ -15,8 +15,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -194,12 +192,8 @@ func (f *file) tokens() ([]Token, error) {
 
 // refuseOthers returns an error that names an unknown member.
 func refuseOthers(of string, others map[string]json.RawMessage, known ...string) error {
-	for _, name := range slices.Sorted(maps.Keys(others)) {
-		err := fmt.Errorf("%s has the unknown member %.100q", of, name)
-		if hint := near.DidYouMean(name, known); hint != "" {
-			err = fmt.Errorf("%w: %s", err, hint)
-		}
-		return err
+	if err := near.Unknown(others, known...); err != nil {
+		return fmt.Errorf("%s has %w", of, err)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/filewatch"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
-	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // tlsFlags are the flags for TLS of the HTTP server.
@@ -46,12 +45,7 @@ func (f *tlsFlags) config(log *slog.Logger) (*tls.Config, error) {
 	if f.given() == "" {
 		return nil, nil
 	}
-	files := &filewatch.Value[*tls.Config]{What: "the TLS certificate", Parse: f.parse, Log: log,
-		Paths: []string{f.certificate, f.key},
-		First: func(path string) ([]byte, error) {
-			return userfile.ReadArgument(path, userfile.MaxPEM)
-		},
-		Read: func(path string) ([]byte, error) { return userfile.Read(path, userfile.MaxPEM) }}
+	files := filewatch.PEM("the TLS certificate", f.parse, log, f.certificate, f.key)
 	if f.clientCA != "" {
 		files.Paths = append(files.Paths, f.clientCA)
 	}

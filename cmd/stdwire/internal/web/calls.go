@@ -82,12 +82,8 @@ func (c *calls) start(in callRequest) (int64, error) {
 	if in.Method == "" || in.Params != nil && in.Params[0] != '{' {
 		return 0, command.BadArgs("a call needs a method, and params must be an object")
 	}
-	srv, err := c.servers.find(in.Server)
+	_, tool, err := c.servers.callable(in.Server, in.Method, in.Params)
 	if err != nil {
-		return 0, err
-	}
-	tool, _ := jsonscan.Text(jsonscan.Member(in.Params, "name"))
-	if err := srv.checkAllowed(in.Method, tool); err != nil {
 		return 0, err
 	}
 	ctx, cancel := context.WithCancel(c.ctx)

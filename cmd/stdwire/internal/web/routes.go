@@ -139,19 +139,19 @@ func (s *site) routes() http.Handler {
 		URI string
 		On  bool
 	}) (any, error) {
-		return nil, s.servers.use(r.Context(), r.PathValue("id"),
-			func(_ *server, c *client.Client) error {
-				if in.On {
-					return c.Subscribe(r.Context(), in.URI)
-				}
-				return c.Unsubscribe(r.Context(), in.URI)
-			})
+		return s.servers.ask(r, func(ctx context.Context, c *client.Client) (any, error) {
+			if in.On {
+				return nil, c.Subscribe(ctx, in.URI)
+			}
+			return nil, c.Unsubscribe(ctx, in.URI)
+		})
 	})
 	post(mux, "/api/servers/{id}/level", func(r *http.Request, in struct {
 		Level mcp.LoggingLevel
 	}) (any, error) {
-		return nil, s.servers.use(r.Context(), r.PathValue("id"),
-			func(_ *server, c *client.Client) error { return c.SetLogLevel(r.Context(), in.Level) })
+		return s.servers.ask(r, func(ctx context.Context, c *client.Client) (any, error) {
+			return nil, c.SetLogLevel(ctx, in.Level)
+		})
 	})
 	post(mux, "/api/servers/{id}/roots", func(r *http.Request, in struct {
 		Result json.RawMessage
@@ -259,13 +259,9 @@ func (s *site) complete(r *http.Request, in struct {
 	Value     string
 	Arguments map[string]string
 }) (any, error) {
-	var found *mcp.Completion
-	err := s.servers.use(r.Context(), r.PathValue("id"),
-		func(_ *server, c *client.Client) (err error) {
-			found, err = c.Complete(r.Context(), in.Ref, in.Argument, in.Value, in.Arguments)
-			return err
-		})
-	return found, err
+	return s.servers.ask(r, func(ctx context.Context, c *client.Client) (any, error) {
+		return c.Complete(ctx, in.Ref, in.Argument, in.Value, in.Arguments)
+	})
 }
 
 // snippets returns a call of a tool by language.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +16,6 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/savedcall"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/internal/atomicfile"
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/userfile"
 )
 
@@ -86,16 +86,10 @@ func (s *site) runSaved(ctx context.Context, file savedcall.File) (*savedRun, er
 	outcomes := file.Run(ctx, func(ctx context.Context, c *savedcall.Call) (result json.RawMessage,
 		err error) {
 		in := callRequest{Server: c.Server}
-		if in.Server == "" {
-			in.Server = s.servers.soleID()
-		}
+		in.Server = cmp.Or(in.Server, s.servers.soleID())
 		in.Method, in.Params = c.Request()
-		srv, err := s.servers.find(in.Server)
+		_, tool, err := s.servers.callable(in.Server, in.Method, in.Params)
 		if err != nil {
-			return nil, err
-		}
-		tool, _ := jsonscan.Text(jsonscan.Member(in.Params, "name"))
-		if err := srv.checkAllowed(in.Method, tool); err != nil {
 			return nil, err
 		}
 		err = s.servers.use(ctx, in.Server, func(_ *server, cl *client.Client) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -26,6 +27,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/traffic"
 	"github.com/stdwire/stdwire/internal/httpurl"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/shellwords"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -230,6 +232,16 @@ func (s *servers) find(id string) (*server, error) {
 	return s.all[i], nil
 }
 
+// callable returns a server that may be sent a request of this method, and the name of its tool.
+func (s *servers) callable(id, method string, params json.RawMessage) (srv *server, tool string,
+	err error) {
+	if srv, err = s.find(id); err != nil {
+		return nil, "", err
+	}
+	tool, _ = jsonscan.Text(jsonscan.Member(params, "name"))
+	return srv, tool, srv.checkAllowed(method, tool)
+}
+
 // soleID returns the id of the server if there is exactly one, or "".
 func (s *servers) soleID() string {
 	s.mu.Lock()
@@ -255,6 +267,16 @@ func (s *servers) use(ctx context.Context, id string, f func(*server, *client.Cl
 		err = e.Err
 	}
 	return srv.explain(err)
+}
+
+// ask returns what f makes of the server that a request names.
+func (s *servers) ask(r *http.Request,
+	f func(context.Context, *client.Client) (any, error)) (answer any, err error) {
+	err = s.use(r.Context(), r.PathValue("id"), func(_ *server, c *client.Client) (err error) {
+		answer, err = f(r.Context(), c)
+		return err
+	})
+	return answer, err
 }
 
 // explain adds to an error of the server how to log in, if a login is the remedy.

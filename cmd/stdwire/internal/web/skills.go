@@ -92,21 +92,17 @@ func readSkill(ctx context.Context, c *client.Client, definition json.RawMessage
 func (s *servers) skillRoutes(mux *http.ServeMux) {
 	post(mux, "/api/servers/{id}/skills/check", func(r *http.Request, in struct {
 		Skill json.RawMessage
-	}) (entry any, err error) {
-		err = s.use(r.Context(), r.PathValue("id"), func(_ *server, c *client.Client) (err error) {
-			entry, err = checkSkill(r.Context(), c, in.Skill)
-			return err
+	}) (any, error) {
+		return s.ask(r, func(ctx context.Context, c *client.Client) (any, error) {
+			return checkSkill(ctx, c, in.Skill)
 		})
-		return entry, err
 	})
 	post(mux, "/api/servers/{id}/skills/file", func(r *http.Request, in struct {
 		Skill json.RawMessage
 		URI   string
-	}) (file any, err error) {
-		err = s.use(r.Context(), r.PathValue("id"), func(_ *server, c *client.Client) (err error) {
-			file, err = readSkill(r.Context(), c, in.Skill, in.URI)
-			return err
+	}) (any, error) {
+		return s.ask(r, func(ctx context.Context, c *client.Client) (any, error) {
+			return readSkill(ctx, c, in.Skill, in.URI)
 		})
-		return file, err
 	})
 }
