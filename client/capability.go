@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -113,10 +114,7 @@ func (i Integration) Directory(ctx context.Context, uri string,
 		if err != nil {
 			return nil, err
 		}
-		if len(all) > 1 {
-			all = append(all, ',')
-		}
-		all = append(all, definition...)
+		all = jsonscan.AppendElement(all, definition)
 	}
 	return append(all, ']'), nil
 }

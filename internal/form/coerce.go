@@ -57,17 +57,14 @@ func (s Schema) List(elements []Value) []byte {
 	items := s.Items()
 	types := items.Types()
 	dst := []byte{'['}
-	for i, e := range elements {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
+	for _, e := range elements {
 		if e.JSON == nil {
 			e.JSON = items.readText(e.Text, types)
 		}
 		if e.JSON == nil {
 			e.JSON = Quote(e.Text)
 		}
-		dst = append(dst, e.JSON...)
+		dst = jsonscan.AppendElement(dst, e.JSON)
 	}
 	return append(dst, ']')
 }

@@ -37,11 +37,8 @@ func Object(members []Item) []byte {
 // Array returns an array of the elements on one line.
 func Array(elements []Item) []byte {
 	text := []byte{'['}
-	for i, a := range elements {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(text, a.JSON...)
+	for _, a := range elements {
+		text = jsonscan.AppendElement(text, a.JSON)
 	}
 	return append(text, ']')
 }

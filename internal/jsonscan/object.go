@@ -11,6 +11,14 @@ func AppendMember(object, name, value []byte) []byte {
 	return append(append(append(object, name...), ':'), value...)
 }
 
+// AppendElement appends an element to an array that has no closing bracket yet.
+func AppendElement(array, element []byte) []byte {
+	if len(array) > 1 {
+		array = append(array, ',')
+	}
+	return append(array, element...)
+}
+
 // SetMember returns a copy of an object in which a member is replaced, or appended if it is absent.
 // The object must be valid.
 func SetMember(object []byte, name string, value []byte) []byte {

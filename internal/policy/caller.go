@@ -106,11 +106,8 @@ func (c *Caller) claim(at pointer) []byte {
 // texts returns a JSON array.
 func texts(all []string) []byte {
 	array := []byte{'['}
-	for i, text := range all {
-		if i > 0 {
-			array = append(array, ',')
-		}
-		array = jsonscan.AppendString(array, text)
+	for _, text := range all {
+		array = jsonscan.AppendElement(array, jsonscan.AppendString(nil, text))
 	}
 	return append(array, ']')
 }

@@ -57,10 +57,7 @@ func filter(key string, list []byte, report func(list, name string, reason error
 			report(key, name, err)
 			continue
 		}
-		if len(kept) > 1 {
-			kept = append(kept, ',')
-		}
-		kept = append(kept, definition...)
+		kept = jsonscan.AppendElement(kept, definition)
 	}
 	return append(kept, ']')
 }

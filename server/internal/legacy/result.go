@@ -55,10 +55,7 @@ func promptResult(revision mcp.Revision, result []byte) []byte {
 				message, changed = jsonscan.SetMember(message, "content", text), true
 			}
 		}
-		if len(all) > 1 {
-			all = append(all, ',')
-		}
-		all = append(all, message...)
+		all = jsonscan.AppendElement(all, message)
 	}
 	if !changed {
 		return result

@@ -94,10 +94,7 @@ func (a *Arguments) problems(details json.RawMessage) (public json.RawMessage, b
 		path = a.pointer(path)
 		element = jsonscan.SetMember(element, "path", jsonscan.AppendString(nil, path))
 		named.Causes = append(named.Causes, schema.Cause{InstancePath: path, Reason: reason})
-		if len(changed) > 1 {
-			changed = append(changed, ',')
-		}
-		changed = append(changed, element...)
+		changed = jsonscan.AppendElement(changed, element)
 	}
 	return jsonscan.SetMember(details, "errors", append(changed, ']')), own.Error(), named.Error(),
 		true

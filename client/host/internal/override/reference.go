@@ -29,24 +29,15 @@ func (w *writer) subschema(text json.RawMessage) (json.RawMessage, error) {
 	if text[0] != '{' {
 		return text, nil
 	}
-	out := []byte{'{'}
-	for token, value := range jsonscan.Members(text) {
-		keyword, _ := jsonscan.Text(token)
-		written, err := value, error(nil)
+	return members(text, nil, func(keyword string, value json.RawMessage) (json.RawMessage, error) {
 		switch isText := value[0] == '"'; {
 		case keyword == "$ref" && isText:
-			written, err = w.reference(value)
+			return w.reference(value)
 		case keyword == "$id" && isText, keyword == "$dynamicRef", keyword == "$recursiveRef":
-			err = fmt.Errorf("a part of it has %q", keyword)
-		default:
-			written, err = w.nested(keyword, value)
+			return nil, fmt.Errorf("a part of it has %q", keyword)
 		}
-		if err != nil {
-			return nil, err
-		}
-		out = jsonscan.AppendMember(out, token, written)
-	}
-	return append(out, '}'), nil
+		return w.nested(keyword, value)
+	})
 }
 
 // nested returns the value of a keyword, of which only references change.
@@ -71,22 +62,13 @@ func each(value json.RawMessage, named bool,
 			if err != nil {
 				return nil, err
 			}
-			if len(out) > 1 {
-				out = append(out, ',')
-			}
-			out = append(out, converted...)
+			out = jsonscan.AppendElement(out, converted)
 		}
 		return append(out, ']'), nil
 	case named && value[0] == '{':
-		out := []byte{'{'}
-		for token, member := range jsonscan.Members(value) {
-			converted, err := each(member, false, convert) // an array in dependencies
-			if err != nil {
-				return nil, err
-			}
-			out = jsonscan.AppendMember(out, token, converted)
-		}
-		return append(out, '}'), nil
+		return members(value, nil, func(_ string, member json.RawMessage) (json.RawMessage, error) {
+			return each(member, false, convert) // an array in dependencies
+		})
 	case named:
 		return value, nil
 	}

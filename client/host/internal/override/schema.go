@@ -119,18 +119,9 @@ func (w *writer) object(text json.RawMessage, root bool) (json.RawMessage, error
 	if len(text) == 0 || text[0] != '{' { // true or false
 		return text, nil
 	}
-	out := []byte{'{'}
-	for token, value := range jsonscan.Members(text) {
-		keyword, _ := jsonscan.Text(token)
-		written, err := w.keyword(keyword, value, root)
-		if err != nil {
-			return nil, err
-		}
-		if written != nil {
-			out = jsonscan.AppendMember(out, token, written)
-		}
-	}
-	return append(out, '}'), nil
+	return members(text, nil, func(keyword string, value json.RawMessage) (json.RawMessage, error) {
+		return w.keyword(keyword, value, root)
+	})
 }
 
 // keyword returns the value of a keyword of a schema of all arguments, or nil to leave it out.
@@ -224,10 +215,7 @@ func (w *writer) names(value json.RawMessage, root bool) (json.RawMessage, error
 		if public, ok := w.public[own]; ok {
 			element = jsonscan.AppendString(nil, public)
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, element...)
+		out = jsonscan.AppendElement(out, element)
 	}
 	return append(out, ']'), nil
 }
@@ -263,18 +251,26 @@ func (w *writer) rename(object json.RawMessage,
 	if object[0] != '{' {
 		return object, nil
 	}
+	return members(object, w.public, convert)
+}
+
+// members returns an object with other names for those that names has, and with the values that
+// convert returns, without the nil ones.
+func members(object json.RawMessage, names map[string]string,
+	convert func(name string, v json.RawMessage) (json.RawMessage, error)) (json.RawMessage,
+	error) {
 	out := []byte{'{'}
 	for token, value := range jsonscan.Members(object) {
-		own, _ := jsonscan.Text(token)
-		converted, err := convert(own, value)
+		name, _ := jsonscan.Text(token)
+		converted, err := convert(name, value)
 		if err != nil {
 			return nil, err
 		}
 		if converted == nil {
 			continue
 		}
-		if public, ok := w.public[own]; ok {
-			token = jsonscan.AppendString(nil, public)
+		if other, ok := names[name]; ok {
+			token = jsonscan.AppendString(nil, other)
 		}
 		out = jsonscan.AppendMember(out, token, converted)
 	}

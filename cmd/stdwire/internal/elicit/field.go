@@ -270,10 +270,7 @@ func (f *field) parseChoices(text string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(list) > 1 {
-			list = append(list, ',')
-		}
-		list = append(list, value...)
+		list = jsonscan.AppendElement(list, value)
 	}
 	return append(list, ']'), nil
 }

@@ -135,11 +135,9 @@ func (l *List) JSON(ctx context.Context, c *client.Client) ([]byte, error) {
 			return nil, &command.Failure{Code: "internal", What: l.Kind.Info().ListMethod,
 				Why: "the result has no array of " + l.Name()}
 		}
-		inner := bytes.TrimSpace(elements[1 : len(elements)-1])
-		if len(inner) > 0 && len(list) > 1 {
-			list = append(list, ',')
+		if inner := bytes.TrimSpace(elements[1 : len(elements)-1]); len(inner) > 0 {
+			list = jsonscan.AppendElement(list, inner)
 		}
-		list = append(list, inner...)
 	}
 	return append(list, ']'), nil
 }

@@ -117,14 +117,10 @@ func filterPage(page json.RawMessage, allows func(tool string) bool) json.RawMes
 	}
 	filtered := []byte{'{'}
 	for name, value := range jsonscan.Members(page) {
-		if len(filtered) > 1 {
-			filtered = append(filtered, ',')
-		}
-		filtered = append(append(filtered, name...), ':')
 		if jsonscan.KeyIs(name, "tools") {
 			value = append(append([]byte{'['}, bytes.Join(kept, []byte{','})...), ']')
 		}
-		filtered = append(filtered, value...)
+		filtered = jsonscan.AppendMember(filtered, name, value)
 	}
 	return append(filtered, '}')
 }
