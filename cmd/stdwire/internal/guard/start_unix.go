@@ -181,9 +181,14 @@ func (p *Process) Signal(sig syscall.Signal) error {
 		return os.ErrProcessDone
 	default:
 	}
-	// in case the guard is stopped
-	p.control.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
-	_, err := fmt.Fprintf(p.control, "%d\n", sig)
+	// In case the guard is stopped, this ends after a tenth of a second, in parts: a deadline that
+	// has passed before the write begins, in a pause of this whole process, says nothing of the
+	// guard. So short a text is written whole or not at all.
+	err := os.ErrDeadlineExceeded
+	for n := 0; n < 4 && errors.Is(err, os.ErrDeadlineExceeded); n++ {
+		p.control.SetWriteDeadline(time.Now().Add(25 * time.Millisecond))
+		_, err = fmt.Fprintf(p.control, "%d\n", sig)
+	}
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE) {
 		return os.ErrProcessDone
 	}
