@@ -55,6 +55,8 @@ const least = async (enough, measure) => {
   return found;
 };
 const shoot = async name => { if (given.shots) await page.screenshot({ path: `${given.shots}/${name}.png` }); };
+// a desk and a phone, each in one colour unless somebody looks at the pictures
+const everywhere = given.shots ? [[1920, 1080], [1280, 800], [390, 844]] : [[1280, 800, 'light'], [390, 844, 'dark']];
 // look adds what axe finds in the page to seen.findings, and what is wider than the page, at sizes and in a colour of each, or both.
 const look = async (name, sizes = [[1280, 800], [360, 740]]) => {
   seen.findings ??= [];
@@ -636,7 +638,7 @@ const scenarios = {
     await view.getByRole('button', { name: 'Revoke the login of ada at up' }).click();
     await page.getByText('its tokens stay valid').waitFor();
     seen.store = await view.locator('.card').filter({ has: page.getByRole('heading', { name: 'Store', exact: true }) }).innerText();
-    await look('gateway', [[1920, 1080], [1280, 800], [390, 844]]);
+    await look('gateway', everywhere);
     // the menu opens a page of the configuration, on a port of its own
     await page.getByRole('button', { name: /^gateway \d/ }).click();
     await page.getByRole('menuitem', { name: 'Look at the configuration' }).waitFor();
@@ -664,7 +666,7 @@ const scenarios = {
     await page.locator('.message', { hasText: 'client 1' }).first().click();
     await page.waitForSelector('.waterfall li');
     seen.parts = await text('.waterfall');
-    await look('gateway-waterfall', [[1920, 1080], [390, 844]]);
+    await look('waterfall', everywhere);
     await go('#/servers');
     const card = page.locator('.card[aria-label=everything]');
     const state = want => page.waitForFunction(want => document.querySelector('.card[aria-label=everything] .state')?.innerText === want, want);
@@ -1014,7 +1016,7 @@ try {
   await page.goto(given.url);
   await ready();
   if (given.script !== 'web.mjs') {
-    Object.assign(scenarios, (await import(`./${given.script}`)).default({ given, seen, page, context, go, text, tool, run, shoot, look, watch, logged }));
+    Object.assign(scenarios, (await import(`./${given.script}`)).default({ given, seen, page, context, go, text, tool, run, shoot, look, everywhere, watch, logged }));
   }
   await scenarios[given.scenario]();
 } catch (error) {

@@ -1,7 +1,6 @@
 // Every view, full, empty and failing, as a designer looks at it. See web.mjs.
-export default ({ given, page, go, tool, run, look }) => {
-  const sizes = given.shots ? [[1920, 1080], [1280, 800], [390, 844]] : [[1280, 800, 'light'], [390, 844, 'dark']];
-  const at = name => look(`${given.scenario}-${name}`, sizes);
+export default ({ given, page, go, tool, run, look, everywhere }) => {
+  const at = name => look(`${given.scenario}-${name}`, everywhere);
   const button = (name, place = page) => place.getByRole('button', { name, exact: true });
   const card = id => page.getByTestId(`server-${id}`);
   const view = async (name, then) => {
