@@ -15,6 +15,7 @@ const (
 	http1        = "HTTP, 64 B, 1 connection"
 	httpLegacy32 = "HTTP legacy, 64 B, 32 connections"
 	httpLarge32  = "HTTP, 64 KiB, 32 connections"
+	httpHuge32   = "HTTP, 1 MiB, 32 connections"
 )
 
 var httpBudgets = []budget{{http32, "go-sdk", 15}, {http32, "mcp-go", 3}, {http32, "net/http", 0.5}}
@@ -100,11 +101,14 @@ func (p *httpProcess) open(c *httpClient) error {
 	return nil
 }
 
-// openLarge prepares a call of 64 KiB.
-func (p *httpProcess) openLarge(c *httpClient) error {
-	c.call = httpCall(p.address, bytes.Repeat(httpEcho, 1024))
-	c.buf = make([]byte, 1<<20)
-	return nil
+// openSize returns a function that prepares a call of size bytes.
+func (p *httpProcess) openSize(size int) func(*httpClient) error {
+	call := httpCall(p.address, bytes.Repeat(httpEcho, size/len(httpEcho)))
+	return func(c *httpClient) error {
+		c.call = call
+		c.buf = make([]byte, 3*size) // the response has the text twice
+		return nil
+	}
 }
 
 // runClients is like run, with connections that open prepares.
@@ -177,7 +181,8 @@ var httpLoads = []httpLoad{
 	{httpLegacy32, 32, func(p *httpProcess) func(*httpClient) error {
 		return (&gatewayServer{p, "/mcp", "echo"}).open
 	}},
-	{httpLarge32, 32, func(p *httpProcess) func(*httpClient) error { return p.openLarge }},
+	{httpLarge32, 32, func(p *httpProcess) func(*httpClient) error { return p.openSize(64 << 10) }},
+	{httpHuge32, 32, func(p *httpProcess) func(*httpClient) error { return p.openSize(1 << 20) }},
 }
 
 // measure returns the rate of the calls, or else their median time.
