@@ -177,6 +177,9 @@ func tokenScopes(claims *jose.Claims) ([]string, error) {
 // names no group.
 func tokenGroups(claims *jose.Claims) ([]string, error) {
 	raw := claims.Others["groups"]
+	if raw == nil {
+		return nil, nil
+	}
 	var members []json.RawMessage
 	if jsonexact.Unmarshal(raw, &members) != nil {
 		members = []json.RawMessage{raw}
