@@ -58,8 +58,9 @@ func TestListsChanged(t *testing.T) {
 	}{
 		"everybody":           {nil, nil, all, all},
 		"everybody, one kind": {nil, []mcp.Kind{mcp.KindResource}, all[:1], all[:1]},
-		"no such list":        {nil, []mcp.Kind{mcp.KindPrompt, mcp.KindSkill, mcp.KindApp}, nil, nil},
-		"a principal":         {func(of, _ string) bool { return of == "ada" }, nil, all, nil},
+		"no such list": {nil, []mcp.Kind{mcp.KindPrompt, mcp.KindSkill, mcp.KindApp},
+			nil, nil},
+		"a principal": {func(of, _ string) bool { return of == "ada" }, nil, all, nil},
 		"a program": {func(_, client string) bool { return client == "of bob" },
 			[]mcp.Kind{mcp.KindTool, mcp.KindResourceTemplate}, nil, all},
 		"nobody": {func(string, string) bool { return false }, nil, nil, nil},

@@ -20,8 +20,8 @@ import (
 // offer the same to its clients, it passes on by Announce what OnChange tells.
 //
 // A gateway, such as package client/host/gateway, offers the items of other servers by AddItem,
-// Declare and SetUpstreams. It follows its own clients by OnClientEvent and SubscribedResources, and
-// tells them by ListsChanged that they may see something else.
+// Declare and SetUpstreams. It follows its own clients by OnClientEvent and SubscribedResources,
+// and tells them by ListsChanged that they may see something else.
 //
 // All its methods are safe for concurrent use. Callbacks may block and may call the server: none is
 // called with a lock held. A panic in a callback is logged and recovered.
