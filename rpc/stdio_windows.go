@@ -43,8 +43,8 @@ func (f *cancelFile) do(transfer func([]byte) (int, error), p []byte) (int, erro
 	return n, err
 }
 
-// Close cancels a Read or Write until it has returned. After two seconds it gives up, because not
-// every device can cancel.
+// Close cancels a Read or Write until it has returned. After 200 attempts it gives up, because not
+// every device can cancel; the times between them grow, and are two seconds together.
 func (f *cancelFile) Close() error {
 	f.closed.Store(true)
 	for wait := time.Duration(0); wait < 20*time.Millisecond; wait += 100 * time.Microsecond {

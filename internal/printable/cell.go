@@ -61,6 +61,7 @@ type Cell struct {
 	IsReplacement bool
 }
 
+// CellOf returns the cell of a character: control characters as ^C, other invisible ones as <200b>.
 func CellOf(r rune) Cell {
 	switch {
 	case ' ' <= r && r < 0x7f:

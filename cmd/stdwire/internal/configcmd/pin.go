@@ -249,9 +249,9 @@ func (p *pinOptions) failure(err error) error {
 
 // show prints the differences. It returns a failure if there are any.
 func (p *pinOptions) show(std *term.Streams, server pin.Server, all []comparison) error {
+	// A kind without pins is pinned at its first use, so it is a difference only if all are.
 	if slices.ContainsFunc(all, func(c comparison) bool { return !c.report.First }) {
 		all = slices.DeleteFunc(all, func(c comparison) bool { return c.report.First })
-		// those are pinned at the first use
 	}
 	r := newPinReport(server, all, p.names)
 	if p.output == "json" {

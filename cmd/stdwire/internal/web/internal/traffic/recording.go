@@ -74,20 +74,20 @@ func (t *Traffic) records(c *Connection, write func(*tap.Record) error) error {
 	err := write(&tap.Record{At: c.opened, Message: tap.Message{Type: tap.Start},
 		StartNote: &tap.StartNote{Version: tap.Version, Command: c.command}})
 	end := tap.EndNote{}
-	for i, m := range all {
+	if err == nil && len(all) > 0 && all[0].Record.N > 1 { // the older ones are not kept any more
+		end.Missing = all[0].Record.N - 1
+		err = write(&tap.Record{Message: tap.Message{Type: tap.Dropped}, Lost: end.Missing})
+	}
+	for _, m := range all {
 		if err != nil {
 			return err
-		}
-		if i == 0 && m.Record.N > 1 { // the older ones are not kept any more
-			end.Missing = m.Record.N - 1
-			err = write(&tap.Record{Message: tap.Message{Type: tap.Dropped}, Lost: end.Missing})
 		}
 		bytes := &end.ServerBytes
 		if m.From == tap.FromClient {
 			bytes = &end.ClientBytes
 		}
 		*bytes += m.Size
-		err = errors.Join(err, write(m.Record))
+		err = write(m.Record)
 	}
 	if err != nil || len(all) == 0 {
 		return err
