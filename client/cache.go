@@ -65,8 +65,8 @@ func (r *call) cacheParams() (params []byte, uri string, ok bool) {
 }
 
 // lookUp takes the result of a call from the cache, and reports whether it was there. If not,
-// decoding the result that is received stores it, and the caller must call Finish of the Fetch, which
-// is nil if the cache cannot hold a result of this request.
+// decoding the result that is received stores it, and the caller must call Finish of the Fetch,
+// which is nil if the cache cannot hold a result of this request.
 func (c *Client) lookUp(ctx context.Context, r *call) (hit bool, _ *cache.Fetch) {
 	results := &c.o.Cache.results
 	m, _ := mcp.MethodAt(r.method, c.session.Load().revision)

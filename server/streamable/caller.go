@@ -122,8 +122,8 @@ func (x *httpRequest) acceptForwarded(sealed string) *refusal {
 	return nil
 }
 
-// checkForwarder returns a refusal unless the server that has passed the request on is in the store,
-// and does so for the first time.
+// checkForwarder returns a refusal unless the server that has passed the request on is in the
+// store, and does so for the first time.
 func (x *httpRequest) checkForwarder(f *forwarding.Frame) *refusal {
 	if !x.forwarder.seen.Knows(f.From) {
 		_, err := x.replicas.Find(x.r.Context(), f.From)

@@ -60,8 +60,8 @@ func (u *upstreamServer) readLists(ctx context.Context, c *client.Client, l *use
 	return nil
 }
 
-// readOffers reads what the server offers a user, and returns the memory that it needs. The error is
-// that of a server that returns no list.
+// readOffers reads what the server offers a user, and returns the memory that it needs. The error
+// is that of a server that returns no list.
 func (u *upstreamServer) readOffers(ctx context.Context, c *client.Client, l *userLists) (
 	bytes int64, failed error) {
 	var tools []*definition.Definition

@@ -42,8 +42,9 @@ func (f *tlsFiles) config() (c *tls.Config, ca []byte, err error) {
 	return c, ca, nil
 }
 
-// loadTLS reads the files of f with read. It returns nil if there are none. ca is the content of the
-// file of authorities. caName and certName are what errors call this file and those of the client.
+// loadTLS reads the files of f with read. It returns nil if there are none. ca is the content of
+// the file of authorities. caName and certName are what errors call this file and those of the
+// client.
 func loadTLS(f config.TLS, read func(path string, limit int64) ([]byte, error), caName,
 	certName string) (c *tls.Config, ca []byte, err error) {
 	if f == (config.TLS{}) {
