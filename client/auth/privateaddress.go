@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/netip"
+	"slices"
 	"syscall"
 	"time"
 
@@ -28,12 +29,9 @@ func isPrivate(ip netip.Addr) bool {
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
 		return true
 	}
-	for _, p := range reservedPrefixes {
-		if p.Contains(ip) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(reservedPrefixes, func(p netip.Prefix) bool {
+		return p.Contains(ip)
+	})
 }
 
 // allowPrivateKey is the context key that allows a request to connect to private addresses.

@@ -24,12 +24,9 @@ func (p *Policy) OnlyRestricts(before *Policy) bool {
 			return false
 		}
 	}
-	for _, r := range before.rules {
-		if removed[string(r.text)] > 0 && r.Effect != Allow {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(before.rules, func(r *Rule) bool {
+		return removed[string(r.text)] > 0 && r.Effect != Allow
+	})
 }
 
 // Within returns a policy that permits what p and all others permit: of several decisions the

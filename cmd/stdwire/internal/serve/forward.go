@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/credential"
@@ -48,10 +49,7 @@ func passCallersOn(f *streamable.Forward, needsHeader func() bool) {
 func (st *Reloader) needsHeaders() bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	for _, s := range st.current.Servers {
-		if s.Credentials != nil && s.Credentials.Type != config.CredentialOAuth {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(st.current.Servers, func(s *config.Server) bool {
+		return s.Credentials != nil && s.Credentials.Type != config.CredentialOAuth
+	})
 }

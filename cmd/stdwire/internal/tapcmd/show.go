@@ -144,10 +144,7 @@ func (s *showOptions) matchesRecord(r *tap.Record) bool {
 }
 
 func (s *showOptions) matchesMessage(m *tap.Message) bool {
-	for _, passes := range s.messages {
-		if !passes(m) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.messages, func(passes func(*tap.Message) bool) bool {
+		return !passes(m)
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 
@@ -82,12 +83,9 @@ func (a *access) allowsHost(host string) bool {
 	if a, err := netip.ParseAddr(name); err == nil && a.Zone() == "" || name == "localhost" {
 		return true
 	}
-	for _, allowed := range a.names {
-		if strings.EqualFold(allowed, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.names, func(allowed string) bool {
+		return strings.EqualFold(allowed, name)
+	})
 }
 
 // maxToken is the greatest size in bytes of the request that exchanges the token. Anybody on this
