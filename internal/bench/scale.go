@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +45,19 @@ type scaledCost struct {
 	do   func() error
 }
 
+// maxTimes is the number of calls of which a p99 is.
+const maxTimes = 50_000
+
+// timed is do. It records the time that it takes, without allocating.
+func (c *scaledCost) timed(times *[]time.Duration) error {
+	begin := time.Now()
+	err := c.do()
+	if len(*times) < cap(*times) {
+		*times = append(*times, time.Since(begin))
+	}
+	return err
+}
+
 var scales = []scale{
 	{"tools", 20_000, scaleTools},
 	{"resources", 10_000, scaleResources},
@@ -61,7 +75,8 @@ var scales = []scale{
 func scaleSuite(o options) ([]measure, error) { return measureScales(o.time, math.MaxInt) }
 
 // measureScales measures each scale with 1, 10, 100 and so on up to limit things. The row "add one"
-// is the time of the start divided by the number of things. "memory of each" is the memory of each
+// is the time of the start divided by the number of things. A row "p99" is of the single calls whose
+// mean the row before it is. "memory of each" is the memory of each
 // thing that was added since the preceding number; other garbage can make it negative. The last
 // column of each cost is the exponent of its growth since that number: 0 is constant, 1 linear.
 func measureScales(d time.Duration, limit int) (all []measure, err error) {
@@ -82,14 +97,17 @@ func measureScales(d time.Duration, limit int) (all []measure, err error) {
 			for _, c := range running.costs {
 				err := c.do() // the first call may be slower
 				var m measure
+				times := make([]time.Duration, 0, maxTimes)
 				if err == nil {
-					m, err = benchmark(d, 1, c.do)
+					m, err = benchmark(d, 1, func() error { return c.timed(&times) })
 				}
 				if err != nil {
 					return nil, fmt.Errorf("%d %s: %s: %w", n, s.things, c.what, err)
 				}
 				m.what = c.what
-				rows = append(rows, m)
+				slices.Sort(times)
+				rows = append(rows, m, measure{what: c.what + ", p99", unit: "µs",
+					value: microseconds(times[(len(times)-1)*99/100])})
 			}
 			running.stop()
 			for i, m := range rows {

@@ -17,6 +17,7 @@ func TestScale(t *testing.T) {
 	for _, want := range []struct{ things, cost string }{
 		{"tools", "add one"},
 		{"tools", "tools/call"},
+		{"tools", "tools/call, p99"},
 		{"tools", "change, then tools/call"},
 		{"tools", "tools/list, all pages"},
 		{"resources", "resources/read"},

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -40,9 +41,9 @@ func benchTool(i int) json.RawMessage {
 		strings.Join(properties, ","))
 }
 
-// benchGateway connects a gateway to 200 servers in memory with 30 tools each, which offers them at
+// benchGateway connects a gateway to servers in memory with 30 tools each, which offers them at
 // downstreams. A client "searcher" finds them by a search.
-func benchGateway(b testing.TB, downstreams int) (g *gateway.Gateway, all []*server.Server,
+func benchGateway(b testing.TB, servers, downstreams int) (g *gateway.Gateway, all []*server.Server,
 	stop func()) {
 	up := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, nil)
 	for i := range benchTools {
@@ -54,7 +55,7 @@ func benchGateway(b testing.TB, downstreams int) (g *gateway.Gateway, all []*ser
 	}
 	ctx, cancel := context.WithCancel(b.Context())
 	var ids []string
-	for i := range benchServers {
+	for i := range servers {
 		ids = append(ids, fmt.Sprint("server", i))
 	}
 	for range downstreams {
@@ -101,7 +102,7 @@ func BenchmarkGatewayStart(b *testing.B) {
 			b.ReportAllocs()
 			for range b.N {
 				before := heapAfterGC()
-				g, all, stop := benchGateway(b, downstreams)
+				g, all, stop := benchGateway(b, benchServers, downstreams)
 				b.StopTimer()
 				b.ReportMetric(float64(heapAfterGC()-before)/(1<<20), "MiB-in-use")
 				runtime.KeepAlive(g)
@@ -175,7 +176,7 @@ func (c *benchClient) list() (size, tools int) {
 
 // BenchmarkGatewayList reads all pages of the 6,000 tools.
 func BenchmarkGatewayList(b *testing.B) {
-	_, all, stop := benchGateway(b, 1)
+	_, all, stop := benchGateway(b, benchServers, 1)
 	defer stop()
 	for _, era := range eras {
 		b.Run(fmt.Sprint(era), func(b *testing.B) {
@@ -192,7 +193,7 @@ func BenchmarkGatewayList(b *testing.B) {
 // BenchmarkGatewayFind finds a tool among the 6,000, with words that all of them have and with one
 // that 200 have.
 func BenchmarkGatewayFind(b *testing.B) {
-	_, all, stop := benchGateway(b, 1)
+	_, all, stop := benchGateway(b, benchServers, 1)
 	defer stop()
 	for _, query := range []string{"what tools of servers do", "tool17 option"} {
 		b.Run(query, func(b *testing.B) {
@@ -212,7 +213,7 @@ func (c *benchClient) find(query string) []byte {
 // What a model gets of 6,000 tools before the first word of its user: the list has megabytes, and
 // with a search there are the four tools that find and call them, whatever the servers have.
 func TestListedBytes(t *testing.T) {
-	_, all, stop := benchGateway(t, 1)
+	_, all, stop := benchGateway(t, benchServers, 1)
 	defer stop()
 	for _, era := range eras {
 		list, tools := newBenchClient(t, all[0], era, "lister").list()
@@ -232,4 +233,18 @@ func TestListedBytes(t *testing.T) {
 		assert.Assert(t, use.Bytes > 4_800_000)
 		assert.Equal(t, use.Search, use.Listed < 3_500)
 	}
+}
+
+// A server that is idle takes few goroutines, whatever it may announce.
+func TestGoroutinesOfServers(t *testing.T) {
+	const servers = 20
+	before := runtime.NumGoroutine()
+	_, _, stop := benchGateway(t, servers, 1)
+	defer stop()
+	each := func() int { return (runtime.NumGoroutine() - before) / servers }
+	const limit = 9 // those of the server, which is in this process, among them
+	for end := time.Now().Add(time.Minute); each() > limit && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond) // until those that have fetched the lists have ended
+	}
+	assert.Assert(t, each() <= limit, "%d goroutines for each server", each())
 }
