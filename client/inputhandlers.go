@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,9 +78,7 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 	if err := mcp.Unmarshal(raw, &params); err != nil {
 		return nil, invalidInputRequestf("%v", err)
 	}
-	if params.Mode == "" {
-		params.Mode = mcp.ElicitForm
-	}
+	params.Mode = cmp.Or(params.Mode, mcp.ElicitForm)
 	if !c.o.elicits(params.Mode) {
 		return nil, invalidInputRequestf("this client does not elicit in the mode %.50q",
 			params.Mode)

@@ -90,9 +90,7 @@ func (o Options) New(c *Catalog) *Dispatcher {
 		blocked: newBlocklist(o.Blocklist), missing: o.Missing, translate: o.Translate,
 		showErrors: o.ShowErrors, lenient: o.Lenient, chain: Chain(o.Interceptors),
 	}
-	if d.slow == 0 {
-		d.slow = defaultSlow
-	}
+	d.slow = cmp.Or(d.slow, defaultSlow)
 	return d
 }
 

@@ -76,8 +76,7 @@ func (e Envelope) appendMeta(dst []byte) []byte {
 // envelope refers to the text.
 func ParseEnvelope(text []byte) (e Envelope, ok bool) {
 	members := map[string]json.RawMessage{}
-	for token, value := range jsonscan.Members(text) {
-		name, _ := jsonscan.Text(token)
+	for name, value := range jsonscan.Named(text) {
 		members[name] = value
 	}
 	meta := members["_meta"]

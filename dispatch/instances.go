@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -58,10 +59,7 @@ func NewInstances[T any](standard string, named map[string]T) (*Instances[T], er
 // Get returns the instance with this name, or the default for "". The error is [UnknownInstance];
 // its message, and the array "instances" in its details, list the names.
 func (s *Instances[T]) Get(name string) (T, error) {
-	key := name
-	if key == "" {
-		key = s.defaultName
-	}
+	key := cmp.Or(name, s.defaultName)
 	if value, ok := s.named[key]; ok {
 		return value, nil
 	}

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -217,10 +218,7 @@ func (op *Operation) Destructive() bool {
 //
 //	Errors: not_found, state_error
 func (op *Operation) Description() string {
-	text := op.spec.Description
-	if text == "" {
-		text = op.spec.Summary
-	}
+	text := cmp.Or(op.spec.Description, op.spec.Summary)
 	for i, code := range op.spec.Errors {
 		if i == 0 {
 			text += "\n\nErrors: "

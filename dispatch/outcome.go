@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -101,9 +102,7 @@ func (d *Dispatcher) completeError(ctx context.Context, op *Operation, call *Cal
 		return internalError(e)
 	}
 	completed := *e
-	if completed.Message == "" {
-		completed.Message = info.Summary
-	}
+	completed.Message = cmp.Or(completed.Message, info.Summary)
 	if completed.defaultRecoverable {
 		completed.Recoverable, completed.defaultRecoverable = info.Recoverable, false
 	}

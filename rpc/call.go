@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -210,9 +211,7 @@ func decodeResult(raw []byte, result any) error {
 // if the call was done already.
 func (c *Call) Cancel(cause error) bool {
 	p := c.p
-	if cause == nil {
-		cause = context.Canceled
-	}
+	cause = cmp.Or(cause, context.Canceled)
 	if !p.removePending(c) {
 		return false
 	}

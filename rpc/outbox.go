@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -325,9 +326,7 @@ func (o *outbox) flush(ctx context.Context) error {
 func (o *outbox) close(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err == nil {
-		o.err = err
-	}
+	o.err = cmp.Or(o.err, err)
 	o.queue, o.open, o.queued = nil, false, 0
 	o.wakeSender() // which wakes the next
 	o.wakeFlush()

@@ -92,8 +92,7 @@ func promptArguments(prompt string, declared []mcp.PromptArgument,
 		}
 		arguments = map[string]string{}
 	}
-	for token, value := range jsonscan.Members(raw) {
-		key, _ := jsonscan.Text(token)
+	for key, value := range jsonscan.Named(raw) {
 		text, ok := jsonscan.Text(value)
 		if !ok {
 			return nil, rpc.Errorf(rpc.CodeInvalidParams,

@@ -195,9 +195,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	o.Logger = contain.Logger(o.Logger)
 	o.Dispatch.ShowErrors = o.Dispatch.ShowErrors || o.ShowErrors
 	o.Dispatch.Translate = translateRPC(o.Dispatch.Translate)
-	if o.Dispatch.Logger == nil {
-		o.Dispatch.Logger = o.Logger
-	}
+	o.Dispatch.Logger = cmp.Or(o.Dispatch.Logger, o.Logger)
 	encoded, err := mcp.Marshal(info)
 	if err != nil {
 		// only an invalid raw JSON field can cause this

@@ -131,8 +131,7 @@ func updateTask(r *request) (*Result, error) {
 	}
 	changed := false
 	var elsewhere map[string]task.Answer
-	for token, answer := range jsonscan.Members(responses) {
-		key, _ := jsonscan.Text(token)
+	for key, answer := range jsonscan.Named(responses) {
 		if _, open := record.Task.InputRequests[key]; !open {
 			continue
 		}

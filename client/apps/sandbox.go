@@ -1,6 +1,7 @@
 package apps
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -63,10 +64,7 @@ func (a *App) ContentSecurityPolicy() string {
 	csp := a.csp()
 	directive := func(name, always, otherwise string, list []string) string {
 		valid, _ := origins(list)
-		value := strings.TrimSpace(always + " " + strings.Join(valid, " "))
-		if value == "" {
-			value = otherwise
-		}
+		value := cmp.Or(strings.TrimSpace(always+" "+strings.Join(valid, " ")), otherwise)
 		return name + " " + value
 	}
 	return strings.Join([]string{

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -58,9 +59,7 @@ func (a *Authorizer) dpopProof(signer *jose.Signer, method string, u *url.URL, a
 		Nonce    string `json:"nonce,omitempty"`
 	}{ID: rand.Text(), Method: method, IssuedAt: time.Now().Unix(), Nonce: nonce}
 	plain := httpurl.Public(u)
-	if plain.Path == "" {
-		plain.Path = "/"
-	}
+	plain.Path = cmp.Or(plain.Path, "/")
 	claims.URL = plain.String()
 	if accessToken != "" {
 		sum := sha256.Sum256([]byte(accessToken))

@@ -117,10 +117,7 @@ func (g TokenExchange) obtain(ctx context.Context, tr *tokenRequest) (*Credentia
 		return nil, err
 	}
 	c.RefreshToken = "" // it could outlive the user's token
-	lifetime := time.Duration(t.ExpiresIn)
-	if lifetime == 0 {
-		lifetime = unknownLifetime
-	}
+	lifetime := cmp.Or(time.Duration(t.ExpiresIn), unknownLifetime)
 	c.renew = c.Saved.Add(lifetime - min(earlyRenewal, lifetime/2))
 	if !expires.IsZero() && expires.Before(c.renew) {
 		c.renew = expires

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -162,9 +163,7 @@ func (a *Authorizer) requestRefresh(ctx context.Context, m *metadata,
 	if err != nil {
 		return nil, err
 	}
-	if t.RefreshToken == "" {
-		t.RefreshToken = old.RefreshToken
-	}
+	t.RefreshToken = cmp.Or(t.RefreshToken, old.RefreshToken)
 	m.dpopRequired = old.Type == dpop
 	c, err := tr.newCredentials(&old.Registration, old.Client, old.Grant, t)
 	if err != nil {

@@ -21,9 +21,7 @@ import (
 // credentials can be obtained, if the server refuses a token that was obtained for this request,
 // and on the third 403. If obtaining credentials fails, the error is an [*Error].
 func (a *Authorizer) Wrap(base http.RoundTripper) http.RoundTripper {
-	if base == nil {
-		base = http.DefaultTransport
-	}
+	base = cmp.Or(base, http.DefaultTransport)
 	return &transport{a, base}
 }
 

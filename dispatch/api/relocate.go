@@ -141,8 +141,7 @@ func (r *relocation) enter(value []byte, at, to string, base *url.URL, draft07 b
 		}
 		switch {
 		case schemaMaps[name]:
-			for token, v := range jsonscan.Members(v) {
-				name, _ := jsonscan.Text(token)
+			for name, v := range jsonscan.Named(v) {
 				r.enter(v, below+"/"+jsonscan.EscapePointer(name), moved+"/"+
 					jsonscan.EscapePointer(name), base, draft07)
 			}
@@ -237,8 +236,7 @@ func (r *relocation) append(dst, value []byte, at string) []byte {
 		if p := r.places[at]; p != nil {
 			r.keywords(w, p, value, at)
 		} else {
-			for token, v := range jsonscan.Members(value) {
-				name, _ := jsonscan.Text(token)
+			for name, v := range jsonscan.Named(value) {
 				w.dst = r.append(w.key(name), v, at+"/"+jsonscan.EscapePointer(name))
 			}
 		}
@@ -258,8 +256,7 @@ func (r *relocation) append(dst, value []byte, at string) []byte {
 
 // keywords writes the members of a schema.
 func (r *relocation) keywords(w *writer, p *place, value []byte, at string) {
-	for token, v := range jsonscan.Members(value) {
-		name, _ := jsonscan.Text(token)
+	for name, v := range jsonscan.Named(value) {
 		below, renamed := at+"/"+jsonscan.EscapePointer(name), p.rename(value, name)
 		switch {
 		case identifying[name]:

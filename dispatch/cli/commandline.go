@@ -12,9 +12,8 @@ import (
 
 // commandLine formats arguments as they are typed in a shell.
 func (s shape) commandLine(arguments []byte) (words []string) {
-	for token, value := range jsonscan.Members(arguments) {
-		name, _ := jsonscan.Unquote(token)
-		more, ok := s.flagsFor([]string{string(name)}, value)
+	for name, value := range jsonscan.Named(arguments) {
+		more, ok := s.flagsFor([]string{name}, value)
 		if !ok {
 			return []string{wholeFlag, shellwords.Quote(string(arguments))}
 		}
@@ -35,9 +34,8 @@ func (s shape) flagsFor(path []string, value []byte) (words []string, ok bool) {
 	case f.shape.isSwitch() && string(value) == "false":
 		return []string{f.name() + "=false"}, true
 	case value[0] == '{' && string(value) != "{}":
-		for token, member := range jsonscan.Members(value) {
-			name, _ := jsonscan.Unquote(token)
-			more, ok := s.flagsFor(append(slices.Clip(path), string(name)), member)
+		for name, member := range jsonscan.Named(value) {
+			more, ok := s.flagsFor(append(slices.Clip(path), name), member)
 			if !ok {
 				return f.asJSON(value), true
 			}

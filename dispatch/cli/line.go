@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -77,9 +78,7 @@ func (s *surface) parse(args []string) (*line, error) {
 		case l.op != nil:
 			err = l.unexpected(arg)
 		}
-		if first == nil {
-			first = err
-		}
+		first = cmp.Or(first, err)
 	}
 	if err := settle(); first == nil {
 		first = err

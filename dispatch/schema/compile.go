@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -100,9 +101,7 @@ func (o Options) Compile(raw []byte) (*Schema, error) {
 		standard:   standardDialects,
 		subschemas: make([]*subschema, 0, 8),
 	}
-	if c.DefaultDialect == "" {
-		c.DefaultDialect = Draft202012
-	}
+	c.DefaultDialect = cmp.Or(c.DefaultDialect, Draft202012)
 	doc, err := c.parse(raw)
 	if err != nil {
 		return nil, err

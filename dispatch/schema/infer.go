@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -335,10 +336,7 @@ func (i *inference) nameFor(t reflect.Type) string {
 			return -1
 		}, part))
 	}
-	name := strings.Join(parts, "_")
-	if name == "" {
-		name = "Type"
-	}
+	name := cmp.Or(strings.Join(parts, "_"), "Type")
 	unique := name
 	for n := 2; slices.ContainsFunc(i.recursive,
 		func(other reflect.Type) bool { return i.names[other] == unique }); n++ {

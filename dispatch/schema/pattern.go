@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -25,9 +26,7 @@ func (c *compiler) pattern(source string) (*pattern, error) {
 	if _, limit := errors.AsType[ecma262.LimitError](err); limit {
 		err = fmt.Errorf("%w: %w", ErrLimit, err)
 	}
-	if err == nil {
-		err = t.Unsupported
-	}
+	err = cmp.Or(err, t.Unsupported)
 	if err != nil {
 		return nil, fmt.Errorf("%w %.200q: %w", ErrPattern, source, err)
 	}

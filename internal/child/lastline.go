@@ -33,9 +33,7 @@ func lastLine(text string) string {
 				last = trimmed
 				break
 			}
-			if last == "" {
-				last = trimmed
-			}
+			last = cmp.Or(last, trimmed)
 			if seen == nearLines {
 				break
 			}

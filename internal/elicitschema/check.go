@@ -50,8 +50,7 @@ var nesting = []string{"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf",
 
 // checkKeywords returns an error if a schema has a keyword of nesting that is not allowed.
 func checkKeywords(schema []byte, allowed ...string) error {
-	for token := range jsonscan.Members(schema) {
-		name, _ := jsonscan.Text(token)
+	for name := range jsonscan.Named(schema) {
 		if slices.Contains(nesting, name) && !slices.Contains(allowed, name) {
 			return fmt.Errorf("%s is not allowed in a form", name)
 		}

@@ -58,9 +58,8 @@ func (p *Properties) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	list := make(Properties, 0, len(schemas))
-	for token := range jsonscan.Members(data) {
-		name, _ := jsonscan.Unquote(token)
-		list = append(list, Property{string(name), schemas[string(name)]})
+	for name := range jsonscan.Named(data) {
+		list = append(list, Property{name, schemas[name]})
 	}
 	*p = list
 	return nil

@@ -52,8 +52,7 @@ func (r *Root) Child(value []byte, token string) []byte {
 			children[strconv.Itoa(i)] = element
 			i++
 		}
-		for name, member := range jsonscan.Members(value) {
-			text, _ := jsonscan.Text(name)
+		for text, member := range jsonscan.Named(value) {
 			if _, twice := children[text]; !twice {
 				children[text] = member
 			}

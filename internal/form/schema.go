@@ -182,8 +182,7 @@ type Field struct {
 func (s Schema) Fields() (all []Field) {
 	parts, at := s.Parts(), map[string]int{}
 	for _, p := range parts {
-		for token, value := range jsonscan.Members(p.Keyword("properties")) {
-			name, _ := jsonscan.Text(token)
+		for name, value := range jsonscan.Named(p.Keyword("properties")) {
 			if _, known := at[name]; !known {
 				at[name] = len(all)
 				all = append(all, Field{Name: name, Schema: s.Sub(value)})

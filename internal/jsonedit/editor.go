@@ -92,15 +92,11 @@ func (e *Editor) Insert(container Value, added []Item) {
 	inner := outer + e.step
 	first, last := 0, 0 // the start of the first existing element and the end of the last
 	for _, m := range container.Members() {
-		if first == 0 {
-			first = m.Offset
-		}
+		first = cmp.Or(first, m.Offset)
 		last = m.End
 	}
 	for _, v := range container.Elements() {
-		if first == 0 {
-			first = v.Start
-		}
+		first = cmp.Or(first, v.Start)
 		last = v.End
 	}
 	trailing := false

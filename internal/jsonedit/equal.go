@@ -36,8 +36,7 @@ func without(text []byte, keys []string) []byte {
 		return canonical(text)
 	}
 	var rest []Item
-	for token, value := range jsonscan.Members(text) {
-		name, _ := jsonscan.Text(token)
+	for name, value := range jsonscan.Named(text) {
 		switch {
 		case name != keys[0]:
 			rest = append(rest, Item{name, canonical(value)})

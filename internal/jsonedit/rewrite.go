@@ -8,8 +8,7 @@ import (
 // only removes that member, discards all other edits, and returns true.
 func (e *Editor) Rewrite(v Value, want []byte) (removing bool) {
 	wanted := map[string][]byte{}
-	for token, value := range jsonscan.Members(want) {
-		name, _ := jsonscan.Text(token)
+	for name, value := range jsonscan.Named(want) {
 		wanted[name] = value
 	}
 	has := map[string]bool{}

@@ -26,6 +26,17 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// Named is [Members] with the decoded names.
+func Named(object []byte) iter.Seq2[string, []byte] {
+	return func(yield func(name string, value []byte) bool) {
+		for token, value := range Members(object) {
+			if name, _ := Text(token); !yield(name, value) {
+				return
+			}
+		}
+	}
+}
+
 // Offset returns the offset of part in data. part must be a slice of data whose capacity extends to
 // that of data, as those that Members and Elements yield.
 func Offset(data, part []byte) int { return cap(data) - cap(part) }

@@ -69,8 +69,7 @@ func (w *headerWalk) walkSchema(schema []byte, path []string, reachable bool) er
 				return err
 			}
 		case name == "properties":
-			for token, property := range jsonscan.Members(value) {
-				name, _ := jsonscan.Text(token)
+			for name, property := range jsonscan.Named(value) {
 				if err := w.walkSchema(property, append(slices.Clip(path), name),
 					reachable); err != nil {
 					return err

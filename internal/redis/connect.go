@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -139,9 +140,7 @@ func (o *Options) open(ctx context.Context, network, address, user, password str
 func (c *conn) hello(user, password string) error {
 	args := []string{"HELLO", "3"}
 	if user != "" || password != "" {
-		if user == "" {
-			user = "default"
-		}
+		user = cmp.Or(user, "default")
 		args = append(args, "AUTH", user, password)
 	}
 	reply, err := c.exchange(args...)

@@ -78,10 +78,9 @@ func document(data []byte) (content string, isText, ok bool) {
 // are the arguments for reading the next part.
 func continuation(data []byte) string {
 	var parts []string
-	for token, value := range jsonscan.Members(data) {
-		name, _ := jsonscan.Unquote(token)
-		if text, ok := Inline(value); ok && strings.HasPrefix(string(name), "next_") {
-			parts = append(parts, string(name)+" "+text)
+	for name, value := range jsonscan.Named(data) {
+		if text, ok := Inline(value); ok && strings.HasPrefix(name, "next_") {
+			parts = append(parts, name+" "+text)
 		}
 	}
 	if parts == nil {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -67,10 +68,7 @@ func (m *Memory) remove(name string) {
 // set stores an entry that counts that many bytes. The caller holds mu.
 func (m *Memory) set(name string, e *entry, size int64, ttl time.Duration) error {
 	size += entryCost + int64(len(name))
-	most := m.MaxBytes
-	if most == 0 {
-		most = defaultMemory
-	}
+	most := cmp.Or(m.MaxBytes, defaultMemory)
 	if old := m.entries[name]; old != nil {
 		size -= old.bytes
 	}
@@ -332,10 +330,7 @@ func (m *Memory) Publish(_ context.Context, channel string, message []byte) erro
 
 // holds reports whether there is room for a message. The caller holds mu.
 func (m *Memory) holds(size int64) bool {
-	most := m.MaxBytes
-	if most == 0 {
-		most = defaultMemory
-	}
+	most := cmp.Or(m.MaxBytes, defaultMemory)
 	return m.bytes+entryCost+size <= most
 }
 

@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -158,10 +159,7 @@ func (p *parser) number(s string) []byte {
 	if n, err := strconv.ParseFloat(s, 64); err != nil || math.IsInf(n, 0) {
 		p.fail("the number %.40s is too large; put it in quotes", s)
 	}
-	number := strings.TrimLeft(whole, "0")
-	if number == "" {
-		number = "0"
-	}
+	number := cmp.Or(strings.TrimLeft(whole, "0"), "0")
 	if sign == "-" {
 		number = "-" + number
 	}

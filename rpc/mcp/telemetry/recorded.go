@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -33,9 +34,7 @@ func (t *Telemetry) RecordedSpan(kind SpanKind, e Endpoint, req *rpc.Request, id
 	}
 	began, method, requestID := at, clip(req.Method), req.ID
 	return func(at time.Time, revision mcp.Revision, result json.RawMessage, err error) *Span {
-		if r.message.revision == "" {
-			r.message.revision = revision
-		}
+		r.message.revision = cmp.Or(r.message.revision, revision)
 		f := r.resultFailure(result)
 		if err != nil {
 			f = failureOf(err)

@@ -27,8 +27,7 @@ func Signature(definition []byte) string {
 		required[text] = true
 	}
 	var first, rest []string // models need those first that may not be missing
-	for token, property := range jsonscan.Members(jsonscan.Member(schema, "properties")) {
-		name, _ := jsonscan.Text(token)
+	for name, property := range jsonscan.Named(jsonscan.Member(schema, "properties")) {
 		shown := shownName(name)
 		if required[name] {
 			first = append(first, shown+": "+typeOf(property))

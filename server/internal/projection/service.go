@@ -113,8 +113,7 @@ func (s *Service) parseArguments(arguments []byte) (action string, params json.R
 		return "", nil, dispatch.InvalidArgument("", "must be an object")
 	}
 	var token json.RawMessage
-	for name, value := range jsonscan.Members(arguments) {
-		name, _ := jsonscan.Text(name)
+	for name, value := range jsonscan.Named(arguments) {
 		slot := map[string]*json.RawMessage{"action": &token, "params": &params}[name]
 		switch {
 		case slot == nil:

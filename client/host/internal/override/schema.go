@@ -21,8 +21,7 @@ import (
 func rewrite(input json.RawMessage, overrides map[string]host.ArgumentOverride) (json.RawMessage,
 	*Arguments, error) {
 	var names []string
-	for token := range jsonscan.Members(objectOr(jsonscan.Member(input, "properties"))) {
-		name, _ := jsonscan.Text(token)
+	for name := range jsonscan.Named(objectOr(jsonscan.Member(input, "properties"))) {
 		names = append(names, name)
 	}
 	a := &Arguments{public: map[string]string{}, own: map[string]string{},

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync"
@@ -19,9 +20,7 @@ func (r *Rules) itemOf(kind mcp.Kind, key string, o *server.Origin) policy.Item 
 		return itemOfOperation(o.Operation)
 	}
 	item := policy.Item{Server: o.Server, Name: o.Name}
-	if item.Name == "" {
-		item.Name = key
-	}
+	item.Name = cmp.Or(item.Name, key)
 	if item.Server == "" && o.Definition != nil {
 		item.Server = Own
 	}

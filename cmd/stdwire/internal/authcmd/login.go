@@ -1,6 +1,7 @@
 package authcmd
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -66,10 +67,7 @@ func (l *login) run(ctx context.Context, std *term.Streams) error {
 
 // formatScopes describes the scopes of credentials, if the authorization server named them.
 func formatScopes(c auth.Credentials) string {
-	granted := c.Granted
-	if granted == "" {
-		granted = strings.Join(c.Scopes, " ")
-	}
+	granted := cmp.Or(c.Granted, strings.Join(c.Scopes, " "))
 	if granted == "" {
 		return ""
 	}

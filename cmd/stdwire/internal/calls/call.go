@@ -331,18 +331,16 @@ func (c *Call) Arguments(std *term.Streams, tool *mcp.Tool, data []byte) ([]byte
 // or returns "".
 func unknownArguments(arguments, inputSchema []byte) string {
 	var known, found []string
-	for token := range jsonscan.Members(jsonscan.Member(inputSchema, "properties")) {
-		name, _ := jsonscan.Unquote(token)
-		known = append(known, string(name))
+	for name := range jsonscan.Named(jsonscan.Member(inputSchema, "properties")) {
+		known = append(known, name)
 	}
-	for token := range jsonscan.Members(arguments) {
-		name, _ := jsonscan.Unquote(token)
-		if known == nil || slices.Contains(known, string(name)) || len(found) == 3 {
+	for name := range jsonscan.Named(arguments) {
+		if known == nil || slices.Contains(known, name) || len(found) == 3 {
 			continue
 		}
 		text := "it describes no argument " +
-			printable.TruncateRunes(printable.Line(string(name)), 60)
-		if hint := near.DidYouMean(string(name), known); hint != "" {
+			printable.TruncateRunes(printable.Line(name), 60)
+		if hint := near.DidYouMean(name, known); hint != "" {
 			text += ", " + printable.Line(hint)
 		}
 		found = append(found, text)

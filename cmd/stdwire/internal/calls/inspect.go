@@ -288,9 +288,8 @@ func capabilityNames(capabilities []byte) string {
 		unquoted, _ := jsonscan.Unquote(token)
 		name := string(unquoted)
 		var details []string
-		for token := range jsonscan.Members(value) {
-			detail, _ := jsonscan.Unquote(token)
-			details = append(details, string(detail))
+		for detail := range jsonscan.Named(value) {
+			details = append(details, detail)
 		}
 		if details != nil {
 			name += "(" + strings.Join(details, " ") + ")"

@@ -124,8 +124,7 @@ func applyAnswer(answer []byte, name string, value json.RawMessage) (json.RawMes
 		return nil, errors.New("its answer is not a JSON object")
 	}
 	members := map[string]json.RawMessage{}
-	for token, member := range jsonscan.Members(answer) {
-		key, _ := jsonscan.Text(token)
+	for key, member := range jsonscan.Named(answer) {
 		if _, twice := members[key]; twice || key != "deny" && key != name {
 			return nil, fmt.Errorf("its answer must have one member, %s or deny, and has %.40q", name,
 				key)

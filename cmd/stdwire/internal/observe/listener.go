@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
 	"net"
@@ -22,9 +23,7 @@ func metricsAddress(value string) (string, error) {
 		return "", command.Usagef("--metrics: %q is not an address",
 			value).WithHint("write 127.0.0.1:9464, or 127.0.0.1:0 for any free port")
 	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
+	host = cmp.Or(host, "127.0.0.1")
 	return net.JoinHostPort(host, port), nil
 }
 

@@ -4,6 +4,7 @@
 package output
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
@@ -23,9 +24,7 @@ type Printer struct {
 }
 
 func (p *Printer) fail(err error) {
-	if p.Err == nil {
-		p.Err = err
-	}
+	p.Err = cmp.Or(p.Err, err)
 }
 
 // Block prints a block of content. from names the file that it is saved in.

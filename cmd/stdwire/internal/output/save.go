@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -119,9 +120,7 @@ func fileName(name, mimeType string) string {
 			name = name[1:]
 		}
 	}
-	if name == "" {
-		name = "unnamed"
-	}
+	name = cmp.Or(name, "unnamed")
 	if ext := strings.TrimPrefix(path.Ext(name), "."); !looksLikeExtension(ext) ||
 		!strings.ContainsFunc(ext, unicode.IsLetter) {
 		// a number, as in v1.2, is not an extension

@@ -9,6 +9,7 @@
 package rates
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -233,10 +234,7 @@ func (r *Rates) pause(ctx context.Context, u *use, err error) {
 		return
 	}
 	now := time.Now()
-	wait := retryafter.Parse(refused.Header.Get("Retry-After"), now)
-	if wait == 0 {
-		wait = defaultPause
-	}
+	wait := cmp.Or(retryafter.Parse(refused.Header.Get("Retry-After"), now), defaultPause)
 	wait = min(wait, maxPause)
 	key := appendPauseKey(nil, u.server, u.payer)
 	r.buckets.Close(key, now.Add(wait))

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -295,10 +296,7 @@ func (v *values) expand(text string, own map[string]Input) string {
 
 // input returns the value of an input: what the file sets, its default, or what the user will give.
 func (v *values) input(in Input, name string) (string, bool) {
-	text := in.Value
-	if text == "" {
-		text = in.Default
-	}
+	text := cmp.Or(in.Value, in.Default)
 	switch {
 	case text != "":
 		return text, true
@@ -306,10 +304,7 @@ func (v *values) input(in Input, name string) (string, bool) {
 		v.left = append(v.left, name)
 		return "", false
 	}
-	id := strings.Trim(idPattern.ReplaceAllString(name, "-"), "-")
-	if id == "" {
-		id = "value"
-	}
+	id := cmp.Or(strings.Trim(idPattern.ReplaceAllString(name, "-"), "-"), "value")
 	description := in.Description
 	if in.Choices != nil {
 		description += " (one of " + strings.Join(in.Choices, ", ") + ")"

@@ -84,8 +84,7 @@ func (d *definition) walk(value []byte, where, member string) {
 		}
 	case '{':
 		seen := map[string]bool{}
-		for token, value := range jsonscan.Members(value) {
-			name, _ := jsonscan.Text(token)
+		for name, value := range jsonscan.Named(value) {
 			path := join(where, name)
 			if seen[name] && d.problem == "" {
 				d.problem = "has " + path + " twice, and programs differ in which of them they read"

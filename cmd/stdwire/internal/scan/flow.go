@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,9 +25,7 @@ func toxicFlow(sc *scanner) []Finding {
 	var has [3]*definition
 	for _, tool := range sc.tools() {
 		for _, p := range flowRoles(tool.d) {
-			if has[p] == nil {
-				has[p] = tool.d
-			}
+			has[p] = cmp.Or(has[p], tool.d)
 		}
 	}
 	if has[untrustedInput] == nil || has[privateData] == nil || has[dataSink] == nil {

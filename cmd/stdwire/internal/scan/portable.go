@@ -176,16 +176,14 @@ func walkSchema(schema []byte, where string, depth int, visit func(*subschema)) 
 		return
 	}
 	visit(&subschema{schema, where, depth})
-	for key, value := range jsonscan.Members(schema) {
-		keyword, _ := jsonscan.Text(key)
+	for keyword, value := range jsonscan.Named(schema) {
 		below := join(where, keyword)
 		switch keyword {
 		case "properties", "$defs", "definitions", "patternProperties", "dependentSchemas":
 			if value[0] != '{' {
 				continue
 			}
-			for token, schema := range jsonscan.Members(value) {
-				name, _ := jsonscan.Text(token)
+			for name, schema := range jsonscan.Named(value) {
 				walkSchema(schema, join(below, name), depth+1, visit)
 			}
 		case "allOf", "anyOf", "oneOf", "prefixItems":

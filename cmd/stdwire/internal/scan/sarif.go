@@ -2,6 +2,7 @@ package scan
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -73,9 +74,7 @@ func SARIF(findings []Finding, version string) ([]byte, error) {
 	}
 	at := func(p Place) location {
 		name, full := p.Name, []string{p.Server, p.Kind}
-		if name == "" {
-			name = p.Server
-		}
+		name = cmp.Or(name, p.Server)
 		for _, part := range []string{p.Name, p.Where} {
 			if part != "" {
 				full = append(full, part)

@@ -204,9 +204,7 @@ func ConfigFailure(err error) *command.Failure {
 	}
 	if e, ok := errors.AsType[*config.UnknownError](err); ok {
 		f.Code, f.Hint = "usage", e.Hint
-		if f.Hint == "" {
-			f.Hint = "stdwire config where shows which files are searched"
-		}
+		f.Hint = cmp.Or(f.Hint, "stdwire config where shows which files are searched")
 	}
 	return f
 }

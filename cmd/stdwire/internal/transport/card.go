@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -62,10 +63,7 @@ func (c *cardFlags) card(local, audience string, isLocal bool) (*mcp.ServerCard,
 		return nil, command.Usagef("--card needs the public URL of the server").WithHint(
 			"add --card-url URL")
 	}
-	description := c.description
-	if description == "" {
-		description = "Tools served by stdwire"
-	}
+	description := cmp.Or(c.description, "Tools served by stdwire")
 	remote := mcp.CardRemote{Type: "streamable-http", URL: url, Versions: mcp.Supported()}
 	return &mcp.ServerCard{Schema: mcp.ServerCardSchema, Name: c.name, Version: command.Version(),
 		Description: description, Remotes: []mcp.CardRemote{remote}}, nil

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"path/filepath"
@@ -40,9 +41,7 @@ func newID(command string) string {
 		return '_'
 	}, filepath.Base(command))
 	name = strings.Trim(name[:min(len(name), maxIDName)], "_-")
-	if name == "" {
-		name = "process"
-	}
+	name = cmp.Or(name, "process")
 	var unique [3]byte
 	rand.Read(unique[:]) // never fails
 	return name + "-" + hex.EncodeToString(unique[:])
