@@ -105,8 +105,8 @@ func (t *tail) text() string {
 type tee struct{ w io.Writer }
 
 // write reports whether the writer still works; if not, it must not be called again. The goroutine
-// gets a copy of b, because a Write that blocks keeps it. The time that it has is measured in parts,
-// so that a pause of this whole process, on a busy machine, does not use it up.
+// gets a copy of b, because a Write that blocks keeps it. The time that it has is measured in
+// parts, so that a pause of this whole process, on a busy machine, does not use it up.
 func (t *tee) write(b []byte) bool {
 	b = slices.Clone(b)
 	result := make(chan error, 1)
