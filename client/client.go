@@ -196,14 +196,17 @@ func (c *Client) newLostError(err error) error {
 		// the client closed the connection, and so ended the process
 		return lost
 	}
-	timer := time.NewTimer(exitTimeout)
-	defer timer.Stop()
-	select {
-	case <-c.proc.Done():
-		if exit := (*ExitError)(c.proc.Wait()); !exit.Stopped {
-			lost.Exit = exit
+	// In parts, so that a pause of this whole program, on a busy machine, does not use it up.
+	const parts = 5
+	for range parts {
+		select {
+		case <-c.proc.Done():
+			if exit := (*ExitError)(c.proc.Wait()); !exit.Stopped {
+				lost.Exit = exit
+			}
+			return lost
+		case <-time.After(exitTimeout / parts):
 		}
-	case <-timer.C:
 	}
 	return lost
 }

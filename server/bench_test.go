@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,7 +35,7 @@ func echoServer(b testing.TB, o server.Options) *server.Server {
 }
 
 // requestsOver returns a function that sends a request over pipes to a server in the same process,
-// and reads the response.
+// and reads the response, which must be a result.
 func requestsOver(t testing.TB, s *server.Server, method, params string) func() {
 	r1, w1 := io.Pipe()
 	r2, w2 := io.Pipe()
@@ -50,8 +51,12 @@ func requestsOver(t testing.TB, s *server.Server, method, params string) func() 
 	return func() {
 		_, err := w1.Write(frame)
 		must(t, err)
-		_, err = in.ReadSlice('\n')
+		response, err := in.ReadSlice('\n')
 		must(t, err)
+		if !bytes.HasPrefix(response, []byte(`{"jsonrpc":"2.0","id":123456789,"result":`)) ||
+			bytes.Contains(response, []byte(`"isError":true`)) {
+			t.Fatalf("%.200s", response)
+		}
 	}
 }
 

@@ -35,8 +35,8 @@ import (
 func serveReplica(t *testing.T, store *redistest.Server, scheme string, args ...string) (*exec.Cmd,
 	*url.URL) {
 	t.Helper()
-	// A port of those that systems give to nobody who does not ask for it: any other may be taken
-	// again before the server listens.
+	// A port of those that systems, by default, give to nobody who does not ask for it: any other
+	// may be taken again before the server listens.
 	free, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 15_000+rand.N(15_000)))
 	for tries := 1; err != nil && tries < 100; tries++ {
 		free, err = net.Listen("tcp", fmt.Sprint("127.0.0.1:", 15_000+rand.N(15_000)))

@@ -45,17 +45,28 @@ type scaledCost struct {
 	do   func() error
 }
 
-// maxTimes is the number of calls of which a p99 is.
+// maxTimes limits the calls of which the p99 is taken, which are the last ones.
 const maxTimes = 50_000
 
-// timed is do. It records the time that it takes, without allocating.
-func (c *scaledCost) timed(times *[]time.Duration) error {
+// A timedCost records the times of its last calls, without allocating.
+type timedCost struct {
+	do    func() error
+	times [maxTimes]time.Duration // of call n at n % maxTimes
+	calls int
+}
+
+func (c *timedCost) call() error {
 	begin := time.Now()
 	err := c.do()
-	if len(*times) < cap(*times) {
-		*times = append(*times, time.Since(begin))
-	}
+	c.times[c.calls%maxTimes] = time.Since(begin)
+	c.calls++
 	return err
+}
+
+func (c *timedCost) p99() time.Duration {
+	all := c.times[:min(c.calls, maxTimes)]
+	slices.Sort(all)
+	return all[(len(all)-1)*99/100]
 }
 
 var scales = []scale{
@@ -75,10 +86,10 @@ var scales = []scale{
 func scaleSuite(o options) ([]measure, error) { return measureScales(o.time, math.MaxInt) }
 
 // measureScales measures each scale with 1, 10, 100 and so on up to limit things. The row "add one"
-// is the time of the start divided by the number of things. A row "p99" is of the single calls of
-// which the row before it has the mean. "memory of each" is the memory of each
-// thing that was added since the preceding number; other garbage can make it negative. The last
-// column of each cost is the exponent of its growth since that number: 0 is constant, 1 linear.
+// is the time of the start divided by the number of things. A row "p99" is of the last single calls that
+// were made for the row before it. "memory of each" is the memory of each thing that was added since
+// the preceding number; other garbage can make it negative. The last column of each cost is the
+// exponent of its growth since that number: 0 is constant, 1 linear.
 func measureScales(d time.Duration, limit int) (all []measure, err error) {
 	for _, s := range scales {
 		last := min(s.max, limit)
@@ -97,17 +108,16 @@ func measureScales(d time.Duration, limit int) (all []measure, err error) {
 			for _, c := range running.costs {
 				err := c.do() // the first call may be slower
 				var m measure
-				times := make([]time.Duration, 0, maxTimes)
+				timed := timedCost{do: c.do}
 				if err == nil {
-					m, err = benchmark(d, 1, func() error { return c.timed(&times) })
+					m, err = benchmark(d, 1, timed.call)
 				}
 				if err != nil {
 					return nil, fmt.Errorf("%d %s: %s: %w", n, s.things, c.what, err)
 				}
 				m.what = c.what
-				slices.Sort(times)
 				rows = append(rows, m, measure{what: c.what + ", p99", unit: "µs",
-					value: microseconds(times[(len(times)-1)*99/100])})
+					value: microseconds(timed.p99())})
 			}
 			running.stop()
 			for i, m := range rows {

@@ -238,13 +238,24 @@ func TestListedBytes(t *testing.T) {
 // A server that is idle takes few goroutines, whatever it may announce.
 func TestGoroutinesOfServers(t *testing.T) {
 	const servers = 20
-	before := runtime.NumGoroutine()
+	before := lastingGoroutines(t)
 	_, _, stop := benchGateway(t, servers, 1)
 	defer stop()
-	each := func() int { return (runtime.NumGoroutine() - before) / servers }
 	const limit = 9 // those of the server, which is in this process, among them
-	for end := time.Now().Add(time.Minute); each() > limit && time.Now().Before(end); {
-		time.Sleep(10 * time.Millisecond) // until those that have fetched the lists have ended
+	all := lastingGoroutines(t) - before
+	assert.Assert(t, all <= limit*servers, "%d goroutines for %d servers", all, servers)
+}
+
+// lastingGoroutines waits until the number of goroutines remains the same, and returns it.
+func lastingGoroutines(t *testing.T) (n int) {
+	t.Helper()
+	end := time.Now().Add(time.Minute)
+	for same := 0; same < 30; same++ {
+		assert.Assert(t, time.Now().Before(end), "the goroutines do not come to rest")
+		time.Sleep(10 * time.Millisecond)
+		if now := runtime.NumGoroutine(); now != n {
+			n, same = now, 0
+		}
 	}
-	assert.Assert(t, each() <= limit, "%d goroutines for each server", each())
+	return n
 }

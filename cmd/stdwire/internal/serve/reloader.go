@@ -99,7 +99,9 @@ func (st *Reloader) start(ctx context.Context, starting *startup, announce func(
 		starting.settle(ctx, st.Gateway, st.g.waitLists, announce, st.log)
 		// Starting many servers takes more memory than using them. A gateway that is idle would
 		// return it minutes later.
-		debug.FreeOSMemory()
+		if ctx.Err() == nil {
+			debug.FreeOSMemory()
+		}
 	})
 	hangup := onHangup(ctx, st.g.Std)
 	files := &filewatch.Watcher{Files: filewatch.At(st.Files), Limit: config.MaxFile}

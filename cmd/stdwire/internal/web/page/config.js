@@ -17,7 +17,7 @@ const suited = (value, all) => ({ type: 'object', additionalProperties: true, pr
 	.filter(([name, { type }]) => !(name in value) || !type || type === 'integer' || type === (Array.isArray(value[name]) ? 'array' : typeof value[name]))
 	.map(([name, setting]) => [name, setting.properties ? { ...setting, ...suited(value[name] ?? {}, setting.properties) } : setting])) });
 
-// groups are the members of a server, as stdwire help config-file has them.
+// groups fold members of a server that it does not have: those of formfields.go.
 const groups = [['Program', ['command', 'args', 'env', 'cwd']], ['URL and authorization', ['url', 'headers', 'oauth']],
 	['Era, timeouts and tools', ['era', 'startTimeoutMs', 'callTimeoutMs', 'disabled', 'tools']]];
 

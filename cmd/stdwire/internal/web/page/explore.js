@@ -168,7 +168,7 @@ export function explore(root, view) {
 		const usable = state.servers.filter(server => !server.watched).filter(server => only ? server.id === only : server.state === 'ready' || state.servers.length === 1);
 		choose();
 		byPage.update(usable.length === 1 && usable[0].state !== 'disabled' ? usable[0].id : undefined);
-		if (usable.length > 0 && (!open || entries.length > 0) && !entries.some(entry => usable.some(({ id }) => id === entry.server))) {
+		if (usable.length > 0 && (!panelEnd || entries.length > 0) && !entries.some(entry => usable.some(({ id }) => id === entry.server))) {
 			entries = [];
 			list();
 			panelEnd?.close();

@@ -346,8 +346,8 @@ function summary(schema) {
 }
 
 // form returns a form for a schema, with a field for its JSON: { node, text(), set(text) }. complete, if
-// given, gets the input of each string. Members that the value has not are folded, in groups if there are
-// some: [title, names].
+// given, gets the input of each string. groups, each [title, names], fold those of their members that the
+// value does not have.
 export function form(schema, { value, complete, changed = () => {}, name = 'Arguments', groups = [] } = {}) {
 	const root = new Document(schema ?? {});
 	let model = value;

@@ -101,20 +101,23 @@ export function table(rows, room = new Room()) {
 	return grid('Table', names.map(short), body, rest);
 }
 
-// tableIn returns the array of objects that a value is, or has beside nothing but numbers and the like.
-function tableIn(value, depth = 0) {
+// tableIn returns the array of objects that a value is, or has beside nothing but numbers and the like,
+// which it adds to beside.
+function tableIn(value, beside, depth = 0) {
 	if (isTable(value)) return value;
 	if (scalar(value) || Array.isArray(value) || depth > 2) return null;
 	const [one = null, ...others] = Object.values(value).filter(member => !scalar(member) || typeof member === 'string');
-	return others.length === 0 ? tableIn(one, depth + 1) : null;
+	for (const [name, member] of Object.entries(value)) if (scalar(member)) beside.push(`${name}: ${member}`);
+	return others.length === 0 ? tableIn(one, beside, depth + 1) : null;
 }
 
 export function view(value, room) {
 	const place = div();
 	const kinds = [['tree', 'Tree'], ['text', 'Text']];
-	const rows = tableIn(value);
+	const beside = [];
+	const rows = tableIn(value, beside);
 	if (rows) kinds.unshift(['table', 'Table']);
-	const show = kind => replace(place, kind === 'table' ? table(rows, room) : kind === 'tree' ? tree(value, 0, room) : long(format(value)));
+	const show = kind => replace(place, kind === 'table' ? [muted(beside.join(' · ')), table(rows, room)] : kind === 'tree' ? tree(value, 0, room) : long(format(value)));
 	show(kinds[0][0]);
 	return div(tabs(kinds, kinds[0][0], show, 'How to show it'), place);
 }
