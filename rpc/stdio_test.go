@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 		_, err := fmt.Println("after the end")
 		fmt.Fprintln(os.Stderr, "printed:", err)
 	}
-	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before &&
+	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before &&
 		kind != "os.Stdin" && time.Now().Before(deadline); {
 		runtime.Gosched() // the reader has returned, but its goroutine may still run
 	}
@@ -80,7 +80,7 @@ func stdioProcess(t *testing.T, kind string) string {
 	assert.NilError(t, cmd.Start())
 	stdin.Close()
 	stdout.Close()
-	limit := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	limit := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer limit.Stop()
 	text, err := io.ReadAll(stderr)
 	assert.NilError(t, err)
