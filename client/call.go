@@ -175,14 +175,14 @@ func (c *Client) exchange(ctx context.Context, r *call, method string, params, r
 	pending, err := c.peer.Start(&r.sendCtx, method, params)
 	r.sendCtx.release()
 	if err != nil {
-		return rpc.ID{}, c.sendError(r, err)
+		return rpc.ID{}, c.sendError(ctx, r, err)
 	}
 	id := pending.ID()
 	if err := c.await(ctx, r, pending); err != nil {
 		return id, err
 	}
 	if err := pending.Wait(context.Background(), result); err != nil {
-		return id, c.connectionError(err)
+		return id, c.connectionError(ctx, err)
 	}
 	return id, nil
 }
@@ -329,7 +329,7 @@ func (c *Client) waitCall(ctx context.Context, r *call, ready <-chan struct{},
 		case <-c.closing:
 			return errClosed, errClosed
 		case <-lost:
-			return rpc.ErrClosed, c.connectionError(rpc.ErrClosed)
+			return rpc.ErrClosed, c.connectionError(ctx, rpc.ErrClosed)
 		}
 	}
 }
@@ -373,7 +373,7 @@ func (c *Client) abortError(err error, r *call) error {
 }
 
 // sendError converts the error of sending a request into one that describes the cause.
-func (c *Client) sendError(r *call, err error) error {
+func (c *Client) sendError(ctx context.Context, r *call, err error) error {
 	broken, _ := errors.AsType[*framing.FrameError](err)
 	switch {
 	case r.codecErr != nil:
@@ -383,13 +383,13 @@ func (c *Client) sendError(r *call, err error) error {
 			fmt.Sprintf("not sent: the request has %d bytes, over the limit of %d (Options.MaxSend)",
 				broken.Size, broken.Limit), broken)
 	case errors.Is(err, rpc.ErrClosed):
-		return c.connectionError(err)
+		return c.connectionError(ctx, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return c.abortError(context.DeadlineExceeded, r)
 	case errors.Is(err, context.Canceled):
 		return c.abortError(context.Canceled, r)
 	}
-	return c.connectionError(err)
+	return c.connectionError(ctx, err)
 }
 
 // UnmarshalJSON decodes the result in the receive buffer. It stores its error in codecErr, because

@@ -135,7 +135,7 @@ func (c *Client) collectInput(ctx context.Context, r *call,
 		e.Waiting = "the server's questions"
 		return nil, e
 	case cause != nil:
-		return nil, c.connectionError(rpc.ErrClosed)
+		return nil, c.connectionError(ctx, rpc.ErrClosed)
 	case len(answers) < len(questions):
 		return nil, errCallbackGoexit
 	}

@@ -67,12 +67,16 @@ type Client struct {
 	once    sync.Once          // closes closing
 	err     error              // why the connection ended; set before done is closed
 	done    chan struct{}
+
+	explained chan struct{} // closed when errors no longer wait for the exit of proc
+	explain   func()        // closes explained, once
 }
 
 // newClient creates a client on a transport, which it then owns. It sends nothing.
 func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
 	c := &Client{o: o, proc: proc, renewing: make(chan struct{}, 1), closing: make(chan struct{}),
-		done: make(chan struct{})}
+		done: make(chan struct{}), explained: make(chan struct{})}
+	c.explain = sync.OnceFunc(func() { close(c.explained) })
 	c.link = &Link{Limits: o.Limits.Limits, c: c, received: make(chan struct{})}
 	if err := t.Open(c.link); err != nil {
 		_ = t.Close()
@@ -95,15 +99,16 @@ func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
 
 // run waits for the end of the connection and then releases everything.
 func (c *Client) run() {
-	err := c.peer.Wait()
+	<-c.peer.Closed()
 	c.mu.Lock()
 	c.cancel()
 	c.mu.Unlock()
-	if !c.isClosing() && err != nil {
-		c.err = c.newLostError(err)
-	}
 	if c.proc != nil {
+		c.awaitExit()
 		_ = c.proc.Close() // the server may have closed only its stdout
+	}
+	if err := c.peer.Wait(); !c.isClosing() && err != nil {
+		c.err = c.newLostError(context.Background(), err)
 	}
 	c.wg.Wait()
 	close(c.done)
@@ -127,6 +132,7 @@ func (c *Client) Close() error {
 	if !c.isLost() { // otherwise calls would report the client as closed
 		c.once.Do(func() { close(c.closing) })
 	}
+	c.explain()
 	flush, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	_ = c.peer.Flush(flush) // for example notifications/cancelled of a call just given up
@@ -189,39 +195,65 @@ func (c *Client) Err() error {
 // stdout is ended afterwards.
 const exitTimeout = 2 * time.Second
 
-// newLostError adds the exit status of the process to the error that ended the connection.
-func (c *Client) newLostError(err error) error {
-	lost := &LostError{Err: err}
-	if c.proc == nil || errors.Is(err, framing.ErrTooLarge) {
-		// the client closed the connection, and so ended the process
-		return lost
+// awaitExit waits for the exit status of the process, on behalf of all errors. The connection has
+// ended. Close ends the wait: it ends the process itself, whose status then explains nothing.
+func (c *Client) awaitExit() {
+	defer c.explain()
+	if errors.Is(c.peer.Err(), framing.ErrTooLarge) {
+		return // see newLostError
 	}
 	// In parts, so that a pause of this whole program, on a busy machine, does not use it up.
 	const parts = 5
 	for range parts {
 		select {
 		case <-c.proc.Done():
-			if exit := (*ExitError)(c.proc.Wait()); !exit.Stopped {
-				lost.Exit = exit
-			}
-			return lost
+			return
+		case <-c.explained:
+			return
 		case <-time.After(exitTimeout / parts):
 		}
+	}
+}
+
+// newLostError adds the exit status of the process to the error that ended the connection. It waits
+// as long as awaitExit does, or until ctx ends.
+func (c *Client) newLostError(ctx context.Context, err error) error {
+	lost := &LostError{Err: err}
+	if c.proc == nil || errors.Is(err, framing.ErrTooLarge) {
+		// the client closed the connection, and so ended the process
+		return lost
+	}
+	select {
+	case <-c.peer.Closed(): // calls fail just before
+		select {
+		case <-c.explained:
+		case <-ctx.Done():
+		}
+	case <-time.After(exitTimeout): // Options.Outgoing returned the error of another connection
+	case <-ctx.Done():
+	}
+	select {
+	case <-c.proc.Done():
+		if exit := (*ExitError)(c.proc.Wait()); !exit.Stopped {
+			lost.Exit = exit
+		}
+	default:
 	}
 	return lost
 }
 
-// connectionError converts an error of the peer. If the connection has ended, the result says why.
-func (c *Client) connectionError(err error) error {
+// connectionError converts an error of the peer. If the connection has ended, the result says why;
+// see newLostError for how long that takes.
+func (c *Client) connectionError(ctx context.Context, err error) error {
 	switch {
 	case !errors.Is(err, rpc.ErrClosed):
 		return err
 	case c.isClosing():
 		return errClosed
 	case errors.Is(err, io.EOF):
-		return c.newLostError(io.EOF)
+		return c.newLostError(ctx, io.EOF)
 	}
-	return c.newLostError(cmp.Or(c.peer.Err(), err))
+	return c.newLostError(ctx, cmp.Or(c.peer.Err(), err))
 }
 
 // Era returns the era of the connection, [mcp.Legacy] or [mcp.Modern].

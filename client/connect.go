@@ -91,7 +91,7 @@ func (c *Client) begin(ctx context.Context, s *session) error {
 	if s.features.Era == mcp.Legacy {
 		c.peer.AllowBatch(s.features.Batch)
 		if err := c.notify(ctx, mcp.NotificationInitialized, nil); err != nil {
-			return c.connectionError(err)
+			return c.connectionError(ctx, err)
 		}
 		c.askForLogs(ctx)
 	}
@@ -212,7 +212,7 @@ func (h *handshaker) run(ctx context.Context) (*session, error) {
 			err = h.timeoutError(ctx)
 		}
 	}
-	err = h.c.connectionError(err)
+	err = h.c.connectionError(ctx, err)
 	if lost, ok := errors.AsType[*LostError](err); ok {
 		lost.early = true
 	}

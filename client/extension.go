@@ -103,7 +103,7 @@ func (c *Client) NotifyExtension(ctx context.Context, id, method string, params 
 	}
 	err := c.notify(ctx, method, &call{params: params, meta: c.meta.Load()})
 	if err != nil {
-		return &CallError{Server: c.o.Name, Method: method, Err: c.connectionError(err)}
+		return &CallError{Server: c.o.Name, Method: method, Err: c.connectionError(ctx, err)}
 	}
 	return nil
 }

@@ -187,7 +187,7 @@ func (c *Client) RootsChanged(ctx context.Context) error {
 		return nil
 	}
 	if err := c.notify(ctx, mcp.NotificationRootsListChanged, nil); err != nil {
-		return c.connectionError(err)
+		return c.connectionError(ctx, err)
 	}
 	return nil
 }

@@ -184,7 +184,7 @@ func (c *Client) startAcknowledged(ctx context.Context, r *call,
 	s := &c.listening
 	next, err := c.startListen(ctx, filter)
 	if err != nil {
-		return nil, c.sendError(r, err)
+		return nil, c.sendError(ctx, r, err)
 	}
 	acks := s.expect(next)
 	defer s.expected()
@@ -200,7 +200,7 @@ func (c *Client) startAcknowledged(ctx context.Context, r *call,
 		return next, nil
 	case <-next.Done():
 		if err := next.Wait(context.Background(), nil); err != nil && !errors.Is(err, errEnded) {
-			return nil, c.connectionError(err)
+			return nil, c.connectionError(ctx, err)
 		}
 		return nil, errEnded
 	case <-ctx.Done():
