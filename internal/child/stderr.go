@@ -15,7 +15,6 @@ import (
 
 const (
 	stderrLimit = 64 << 10 // how many of the last bytes of stderr are kept
-	stderrRead  = 1 << 10  // is read at once; small, because every child has the memory
 	teePatience = time.Second
 )
 
@@ -42,7 +41,11 @@ func (s *stderr) run() {
 	buf := make([]byte, stderrRead)
 	for {
 		n, err := s.f.Read(buf)
-		s.write(buf[:n])
+		if n == len(buf) {
+			s.write(readOn(s.f, buf))
+		} else {
+			s.write(buf[:n])
+		}
 		if errors.Is(err, os.ErrDeadlineExceeded) { // interrupted: the child has exited
 			drain(s.f, s.write)
 		}
@@ -50,6 +53,19 @@ func (s *stderr) run() {
 			break
 		}
 	}
+}
+
+// readOn adds to b what there is to read, up to readSize in all, if the system says that there is
+// something. So a line is in one piece, which matters where several children are copied to.
+func readOn(f *os.File, b []byte) []byte {
+	more, _ := unread(f)
+	if more == 0 {
+		return b
+	}
+	n := len(b)
+	b = append(b, make([]byte, min(more, readSize-n))...)
+	more, _ = f.Read(b[n:]) // the next Read has the same error
+	return b[:n+more]
 }
 
 func (s *stderr) write(b []byte) {
@@ -109,11 +125,13 @@ type tee struct{ w io.Writer }
 // parts, so that a pause of this whole process, on a busy machine, does not use it up.
 func (t *tee) write(b []byte) bool {
 	b = slices.Clone(b)
-	result := make(chan error, 1)
+	result := make(chan bool, 1)
 	go func() {
-		result <- contain.Do(func() error {
+		works := false
+		defer func() { result <- works }() // deferred, because Write may call runtime.Goexit
+		_ = contain.Call(func() {
 			_, err := t.w.Write(b)
-			return err
+			works = err == nil
 		})
 	}()
 	const parts = 5
@@ -121,8 +139,8 @@ func (t *tee) write(b []byte) bool {
 	defer timer.Stop()
 	for range parts {
 		select {
-		case err := <-result:
-			return err == nil
+		case works := <-result:
+			return works
 		case <-timer.C:
 			timer.Reset(teePatience / parts)
 		}

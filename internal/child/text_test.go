@@ -3,6 +3,7 @@ package child
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -171,6 +172,34 @@ func TestTeeBlocked(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, string(got), "first ")
 	})
+}
+
+// What the child has written at once is written at once to the tee, as far as it is there: lines of
+// other children may follow.
+func TestTeeWholeLine(t *testing.T) {
+	r, w, err := os.Pipe()
+	assert.NilError(t, err)
+	line := strings.Repeat("x", 2999) + "\n"
+	_, err = w.WriteString(line)
+	assert.NilError(t, err)
+	w.Close()
+	var got []string
+	newStderr(r, Config{StderrTee: writeFunc(func(b []byte) (int, error) {
+		got = append(got, string(b))
+		return len(b), nil
+	})}).run()
+	assert.DeepEqual(t, got, []string{line})
+}
+
+// A Write that fails, or does not return, is the last.
+func TestTeeFails(t *testing.T) {
+	for name, write := range map[string]writeFunc{
+		"error":  func([]byte) (int, error) { return 0, os.ErrClosed },
+		"panic":  func([]byte) (int, error) { panic("boom") },
+		"goexit": func([]byte) (int, error) { runtime.Goexit(); return 0, nil },
+	} {
+		assert.Check(t, !(&tee{write}).write([]byte("x")), name)
+	}
 }
 
 // Files without deadlines are closed instead.

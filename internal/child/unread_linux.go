@@ -6,6 +6,10 @@ import (
 	"unsafe"
 )
 
+// stderrRead is how much of stderr is read at once, unless unread says that there is more. It is
+// small, because every child has the memory.
+const stderrRead = 1 << 10
+
 // unread returns the number of bytes in a pipe that its reader has not read. It reports whether it
 // succeeded.
 func unread(f *os.File) (n int, ok bool) {
