@@ -8,8 +8,10 @@ import "sync"
 // A Task is work that is due from time to time. It is done by one goroutine at a time.
 type Task struct {
 	// Start runs a function on a new goroutine, or does nothing if the owner of the task has ended.
+	// It must not block, run the function itself or call Wake: it is called under a lock.
 	Start func(func())
-	// Do does all the work that is due.
+	// Do does all the work that is due. It must return: after a panic or a runtime.Goexit in it,
+	// nothing is done any more.
 	Do func()
 
 	mu      sync.Mutex
