@@ -73,7 +73,9 @@ type growing interface {
 }
 
 // A frameMemory is the memory that frames are read into. While a connection waits for a message, it
-// keeps idleFrame bytes at most.
+// keeps idleFrame bytes at most, except with a codec that reads on by itself after a frame that is
+// no message, as those of [framing.Resync] do: it keeps the memory of that frame until the next
+// message.
 type frameMemory struct {
 	next     *buffer.Buffer // nil: the next frame gets memory when it arrives
 	expected int            // the size of a large frame that was read before: others may have it
