@@ -86,10 +86,10 @@ var scales = []scale{
 func scaleSuite(o options) ([]measure, error) { return measureScales(o.time, math.MaxInt) }
 
 // measureScales measures each scale with 1, 10, 100 and so on up to limit things. The row "add one"
-// is the time of the start divided by the number of things. A row "p99" is of the last single calls that
-// were made for the row before it. "memory of each" is the memory of each thing that was added since
-// the preceding number; other garbage can make it negative. The last column of each cost is the
-// exponent of its growth since that number: 0 is constant, 1 linear.
+// is the time of the start divided by the number of things. A row "p99" is of the last single calls
+// that were made for the row before it. "memory of each" is the memory of each thing that was added
+// since the preceding number; other garbage can make it negative. The last column of each cost is
+// the exponent of its growth since that number: 0 is constant, 1 linear.
 func measureScales(d time.Duration, limit int) (all []measure, err error) {
 	for _, s := range scales {
 		last := min(s.max, limit)

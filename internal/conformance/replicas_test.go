@@ -55,9 +55,9 @@ http {
 }
 `
 
-// freeAddress returns a local address that nobody listens on. Its port is one of those that systems,
-// by default, give to nobody who does not ask for it, as everything else that runs here might get it
-// before the caller.
+// freeAddress returns a local address that nobody listens on. Its port is one of those that
+// systems, by default, give to nobody who does not ask for it, as everything else that runs here
+// might get it before the caller.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	free, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 15_000+rand.N(15_000)))

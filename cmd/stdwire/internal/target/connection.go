@@ -25,8 +25,8 @@ func (t *Target) SetConnection(name string) error {
 	return nil
 }
 
-// Grammar returns the grammar of a command with these flags and those of the target, which may be an
-// address.
+// Grammar returns the grammar of a command with these flags and those of the target, which may be
+// an address.
 func (t *Target) Grammar(word func(string) error, flags ...command.Flag) command.Grammar {
 	return command.Grammar{Flags: append(flags, t.Flags()...), Word: word,
 		Connection: t.SetConnection, Address: t.TakeAddress, Command: t.Command}
