@@ -205,9 +205,9 @@ func (i Integration) DeferListChanged() (release func()) {
 }
 
 // ListsChanged notifies clients that the lists of these kinds, or all lists if there is none, may
-// have changed, because what they may see has, or how they see it (see [Options].ToolView).
-// concerned reports whether it has for a client, by its principal and the name in its clientInfo;
-// nil: it has for all. It may be called more than once for each.
+// have changed: what they may see, or how they see it (see [Options].ToolView). concerned says
+// which clients, by principal and the name in clientInfo; nil means all. It may be called several
+// times for a client.
 func (i Integration) ListsChanged(concerned func(principal, client string) bool,
 	kinds ...mcp.Kind) {
 	if concerned == nil {
@@ -220,28 +220,40 @@ func (i Integration) ListsChanged(concerned func(principal, client string) bool,
 	i.s.mu.Lock()
 	conns := slices.Collect(maps.Keys(i.s.conns))
 	i.s.mu.Unlock()
-	for _, c := range conns {
-		c.mu.Lock()
-		names := c.told.Names()
-		if c.initialized.Load() {
-			names = append(names, era.Legacy(c.legacy.Load()).Client.Name)
-		}
-		c.mu.Unlock()
+	var tell []*Conn
+	for len(conns) > 0 { // again after a panic, which leaves out one connection
 		i.s.runCallback("ListsChanged", func() {
-			if !slices.ContainsFunc(names,
-				func(name string) bool { return concerned(c.principal, name) }) {
-				return
-			}
-			i.s.mu.Lock()
-			defer i.s.mu.Unlock()
-			if _, open := i.s.conns[c]; !open {
-				return
-			}
-			for method := range i.s.listChangedMethods(kinds) {
-				c.notifyChange(subscriptions.Change{Method: method})
+			for len(conns) > 0 {
+				c := conns[0]
+				conns = conns[1:]
+				if c.isConcerned(concerned) {
+					tell = append(tell, c)
+				}
 			}
 		})
 	}
+	i.s.mu.Lock()
+	defer i.s.mu.Unlock()
+	for method := range i.s.listChangedMethods(kinds) {
+		for _, c := range tell {
+			if _, open := i.s.conns[c]; open {
+				c.notifyChange(subscriptions.Change{Method: method})
+			}
+		}
+	}
+}
+
+// isConcerned reports whether concerned is true for a client of the connection that may be told of
+// changes.
+func (c *Conn) isConcerned(concerned func(principal, client string) bool) bool {
+	c.mu.Lock()
+	names := c.told.Names()
+	if c.initialized.Load() {
+		names = append(names, era.Legacy(c.legacy.Load()).Client.Name)
+	}
+	c.mu.Unlock()
+	return slices.ContainsFunc(names,
+		func(name string) bool { return concerned(c.principal, name) })
 }
 
 // listChangedMethods yields the notifications of changes of the lists of these kinds that the

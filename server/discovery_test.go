@@ -339,7 +339,7 @@ func TestToolSearchLeavesNames(t *testing.T) {
 
 // Another view is announced to the clients whose names are concerned, in both eras, and to no
 // others.
-func TestToolViewsChanged(t *testing.T) {
+func TestListsChangedForNames(t *testing.T) {
 	const changed = "notifications/tools/list_changed"
 	s, _ := searched(t, quiet)
 	legacy, modern := speak(t, s, "2025-11-25", `{}`), speak(t, s, newest, `{}`)

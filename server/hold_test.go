@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -48,7 +49,8 @@ func TestDeferListChanged(t *testing.T) {
 	})
 }
 
-// Only the clients that are concerned are told, of the lists of these kinds that the server has.
+// Only the clients that are concerned are told, in both eras, of the lists of these kinds that the
+// server has.
 func TestListsChanged(t *testing.T) {
 	all := []string{"resources", "tools"}
 	for name, tt := range map[string]struct {
@@ -70,32 +72,71 @@ func TestListsChanged(t *testing.T) {
 			}
 			return true
 		}, nil, nil, all},
+		"a Goexit for one of them": {func(of, _ string) bool {
+			if of == "bob" {
+				runtime.Goexit()
+			}
+			return true
+		}, nil, all, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := three(t, quiet)
-				links := map[string]queueLink{}
+				legacy, modern := map[string]queueLink{}, map[string]queueLink{}
 				for _, who := range []string{"ada", "bob"} {
-					links[who] = make(queueLink, 10)
+					legacy[who], modern[who] = make(queueLink, 10), make(queueLink, 10)
 					c := s.Integration().NewConn(context.Background(),
-						server.ConnOptions{Link: links[who], Principal: who})
+						server.ConnOptions{Link: legacy[who], Principal: who})
 					defer c.Close()
 					handle(t, c, nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{
 						"protocolVersion":"2025-11-25","capabilities":{},
 						"clientInfo":{"name":"of %s","version":"1"}}}`, who)
 					handle(t, c, nil, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+
+					listening := s.Integration().NewConn(context.Background(),
+						server.ConnOptions{Principal: who})
+					defer listening.Close()
+					go handle(t, listening, modern[who], `{"jsonrpc":"2.0","id":1,
+						"method":"subscriptions/listen","params":{"_meta":{
+						"io.modelcontextprotocol/protocolVersion":"%s",
+						"io.modelcontextprotocol/clientCapabilities":{},
+						"io.modelcontextprotocol/clientInfo":{"name":"of %s","version":"1"}},
+						"notifications":{"toolsListChanged":true,"resourcesListChanged":true}}}`,
+						newest, who)
+					synctest.Wait()
+					assert.Equal(t, <-modern[who], acknowledged)
 				}
 				s.Integration().ListsChanged(tt.concerned, tt.kinds...)
 				synctest.Wait()
 				for who, want := range map[string][]string{"ada": tt.ada, "bob": tt.bob} {
-					told := map[string]bool{}
-					for len(links[who]) > 0 {
-						list := strings.TrimSuffix(<-links[who], "/list_changed")
-						told[strings.TrimPrefix(list, "notifications/")] = true
+					for _, link := range []queueLink{legacy[who], modern[who]} {
+						told := map[string]bool{}
+						for len(link) > 0 {
+							list := strings.TrimSuffix(<-link, "/list_changed")
+							told[strings.TrimPrefix(list, "notifications/")] = true
+						}
+						assert.DeepEqual(t, slices.Sorted(maps.Keys(told)), want)
 					}
-					assert.DeepEqual(t, slices.Sorted(maps.Keys(told)), want)
 				}
 			})
 		})
 	}
+}
+
+// However many connections there are, they are looked at by one goroutine.
+func TestListsChangedGoroutine(t *testing.T) {
+	s := three(t, quiet)
+	for range 10 {
+		speak(t, s, "2025-11-25", `{}`).request("ping", `{}`) // it has handled initialized
+	}
+	calls, goroutines := 0, map[string]bool{}
+	s.Integration().ListsChanged(func(string, string) bool {
+		calls++
+		stack := make([]byte, 100)
+		id, _, _ := strings.Cut(string(stack[:runtime.Stack(stack, false)]), " [")
+		goroutines[id] = true
+		return false
+	})
+	assert.Equal(t, calls, 10)
+	assert.Equal(t, len(goroutines), 1)
 }

@@ -30,7 +30,7 @@ func (u *upstreamServer) fetchFor(ctx context.Context, name string, l *userLists
 	}
 	close(l.done)
 	if announced || time.Since(began) > userListWait {
-		u.users.announce(l.principal)
+		u.users.announce(map[string]bool{l.principal: true})
 	}
 }
 

@@ -168,7 +168,7 @@ func (t *userTable) drop(name string, changed bool) {
 	t.remove(name, l)
 	t.mu.Unlock()
 	if changed {
-		t.announce(l.principal)
+		t.announce(map[string]bool{l.principal: true})
 	}
 }
 
@@ -181,15 +181,16 @@ func (t *userTable) clear() {
 		principals[l.principal] = true
 	}
 	t.mu.Unlock()
-	for principal := range principals {
-		t.announce(principal)
-	}
+	t.announce(principals)
 }
 
-// announce tells the clients of a principal that lists have changed.
-func (t *userTable) announce(principal string) {
+// announce tells the clients of these principals that lists have changed.
+func (t *userTable) announce(principals map[string]bool) {
+	if len(principals) == 0 {
+		return
+	}
 	for _, d := range t.g.allDownstreams() {
-		d.server.Integration().ListsChanged(func(of, _ string) bool { return of == principal })
+		d.server.Integration().ListsChanged(func(of, _ string) bool { return principals[of] })
 	}
 }
 
