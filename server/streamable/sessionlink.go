@@ -10,6 +10,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/quota"
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -193,12 +194,7 @@ type pendingCall struct {
 }
 
 // look makes the call look for its answer in the store.
-func (c pendingCall) look() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
-}
+func (c pendingCall) look() { wake.Up(c.wake) }
 
 // newCall registers a request to the client.
 func (s *session) newCall() (id int64, call pendingCall, err error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
@@ -112,10 +113,7 @@ func (s *session) wakeStreams(missed bool) {
 	defer s.mu.Unlock()
 	for _, st := range s.streams {
 		st.shared.announced = st.shared.announced || missed
-		select {
-		case st.shared.wake <- struct{}{}:
-		default: // also if the events are made here
-		}
+		wake.Up(st.shared.wake) // nil if the events are made here
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/logging"
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -89,12 +90,7 @@ func (g *Gateway) wakeLegacyServers() {
 	}
 }
 
-func (l *legacyServer) notify() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
-}
+func (l *legacyServer) notify() { wake.Up(l.wake) }
 
 // run notifies the server of changed roots and adjusts its log level until it ends.
 func (l *legacyServer) run() {

@@ -16,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/pincheck"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/pin"
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -324,13 +325,13 @@ const maxChangeText = 200
 // starts no server and does not wait for the comparison.
 func (g *Gateway) Recheck() {
 	if g.pins != nil {
-		g.pinRevision.Store(int64(g.pins.Revision()))
+		now, was := int64(g.pins.Revision()), g.pinRevision.Load()
+		for was < now && !g.pinRevision.CompareAndSwap(was, now) { // a later call may be first
+			was = g.pinRevision.Load()
+		}
 	}
 	for _, u := range g.allUpstreams() {
-		select {
-		case u.recheck <- struct{}{}:
-		default:
-		}
+		wake.Up(u.recheck)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/internal/ondemand"
+	"github.com/stdwire/stdwire/internal/wake"
 )
 
 // subscriptions are the resources of one server that clients of any downstream server subscribe to.
@@ -25,12 +26,8 @@ func (s *subscriptions) set(uris []string) {
 	s.mu.Lock()
 	s.uris = uris
 	s.mu.Unlock()
-	for _, c := range []chan struct{}{s.wanted, s.changed} {
-		select {
-		case c <- struct{}{}:
-		default:
-		}
-	}
+	wake.Up(s.changed)
+	wake.Up(s.wanted)
 }
 
 func (s *subscriptions) get() []string {
@@ -92,6 +89,10 @@ func (u *upstreamServer) keepSubscribed() {
 	if u.sharing == host.PerUser {
 		return // the resources are those of users, and the shared client is no user's
 	}
+	select {
+	case <-u.subscriptions.changed: // by the change that has begun this
+	default:
+	}
 	for len(u.subscriptions.get()) > 0 && u.ctx.Err() == nil {
 		err := u.g.manager.UseIdempotent(u.ctx, u.id, "", u.subscribe)
 		if err != nil && u.ctx.Err() == nil {
@@ -143,8 +144,5 @@ func (u *upstreamServer) subscribe(c *client.Client) error {
 
 // notifySubscriptions wakes distributeSubscriptions. It does not block.
 func (g *Gateway) notifySubscriptions() {
-	select {
-	case g.subscriptionsChanged <- struct{}{}:
-	default:
-	}
+	wake.Up(g.subscriptionsChanged)
 }

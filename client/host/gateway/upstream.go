@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/resultcache"
 	"github.com/stdwire/stdwire/internal/uritemplate"
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -196,12 +197,7 @@ func (u *upstreamServer) setChangeHandlers(o *client.Options) {
 }
 
 // notify wakes run. It does not block.
-func (u *upstreamServer) notify() {
-	select {
-	case u.wake <- struct{}{}:
-	default:
-	}
-}
+func (u *upstreamServer) notify() { wake.Up(u.wake) }
 
 // run lists the server and keeps its lists and subscriptions current.
 func (u *upstreamServer) run() {

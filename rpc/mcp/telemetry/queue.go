@@ -1,6 +1,10 @@
 package telemetry
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/stdwire/stdwire/internal/wake"
+)
 
 // A spanQueue holds finished spans until they are exported. When it is full, it drops new ones.
 type spanQueue struct {
@@ -50,10 +54,7 @@ func (q *spanQueue) put(s *Span) {
 	half := q.count >= (q.maxSpans+1)/2 || q.bytes >= q.maxBytes/2
 	q.mu.Unlock()
 	if half {
-		select {
-		case q.ready <- struct{}{}:
-		default:
-		}
+		wake.Up(q.ready)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/store"
+	"github.com/stdwire/stdwire/internal/wake"
 )
 
 // A Change is one of a list or resource that clients are told of. The method "" says that any list
@@ -60,12 +61,7 @@ func (c *Changes) Note(change Change) {
 }
 
 // Wake makes Run look at the log.
-func (c *Changes) Wake() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
-}
+func (c *Changes) Wake() { wake.Up(c.wake) }
 
 // Seen returns the number of the last change that the clients of this replica know of.
 func (c *Changes) Seen() int64 {

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/wake"
 )
 
 const (
@@ -29,12 +31,7 @@ func NewKeeper[S any](every time.Duration, sessions func() []S,
 }
 
 // Missed says that notices may have been missed. It does not block.
-func (k *Keeper[S]) Missed() {
-	select {
-	case k.missed <- struct{}{}:
-	default:
-	}
-}
+func (k *Keeper[S]) Missed() { wake.Up(k.missed) }
 
 // Run keeps sessions until ctx ends.
 func (k *Keeper[S]) Run(ctx context.Context) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
 
@@ -71,14 +72,7 @@ func (t *Tasks) Tell(id, session string) {
 		t.notes[id] = session
 	}
 	t.mu.Unlock()
-	t.wakeUp()
-}
-
-func (t *Tasks) wakeUp() {
-	select {
-	case t.wake <- struct{}{}:
-	default:
-	}
+	wake.Up(t.wake)
 }
 
 // Heard acts on a notice of a task by any replica. It does not block.
@@ -107,7 +101,7 @@ func (t *Tasks) lookAt(id string) {
 	}
 	t.mu.Unlock()
 	if here {
-		t.wakeUp()
+		wake.Up(t.wake)
 	}
 }
 
@@ -118,7 +112,7 @@ func (t *Tasks) lookAtAll() {
 		t.looks[id] = struct{}{}
 	}
 	t.mu.Unlock()
-	t.wakeUp()
+	wake.Up(t.wake)
 }
 
 // stopTimeout is how long tasks have to end when Run does.

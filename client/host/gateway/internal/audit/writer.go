@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/wake"
 )
 
 const (
@@ -55,14 +56,7 @@ func (w *writer) add(line []byte) {
 		w.pending = append(w.pending, line...)
 	}
 	w.mu.Unlock()
-	w.wakeWriter()
-}
-
-func (w *writer) wakeWriter() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
+	wake.Up(w.wake)
 }
 
 // Close waits up to closeTimeout until all lines are written.
@@ -70,7 +64,7 @@ func (w *writer) Close() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
-	w.wakeWriter()
+	wake.Up(w.wake)
 	timer := time.NewTimer(closeTimeout)
 	defer timer.Stop()
 	select {
