@@ -23,7 +23,7 @@ import (
 // [Integration.NewConn].
 type Conn struct {
 	server     *Server
-	session    SessionScope // SessionCarried without a session, too
+	session    SessionScope // SessionCarried for a legacy client of Stateless, too
 	principal  string       // as authenticated by the transport
 	ctx        context.Context
 	cancel     context.CancelFunc

@@ -32,8 +32,8 @@ func (s *Server) Integration() Integration { return Integration{s} }
 
 // Options returns the options of the server, with the defaults of those that are zero. A transport
 // opens an account in the pool of Memory for each principal. It calls the hooks that
-// [rpc.Hooks.Safe] returns for each message, unless an [rpc.Peer] does; Hooks.Panic is not nil and
-// logs the panic, too.
+// [rpc.Hooks.Safe] returns for each message, unless an [rpc.Peer] does. Hooks.Panic is not nil and
+// logs panics already: these Hooks must not be given to another server, which would log them again.
 func (i Integration) Options() Options { return i.s.o }
 
 // CheckToolHeaders compares the headers of an HTTP request that repeat arguments of a tool with

@@ -77,9 +77,9 @@ func (s *Server) appendCapabilities(dst []byte, e *era.Era) []byte {
 // Declare makes the server declare the capabilities for these kinds, or for all if there is none,
 // before the first item of each is added, because a legacy client reads the capabilities only once,
 // in the result of initialize. Tools are always declared; prompts and templates imply completions.
-// [mcp.KindApp] declares the
-// apps extension before [Server.AddApp]: afterwards the _meta of the server's definitions says
-// which tools have apps, and items with the extension [mcp.ExtensionApps] belong to apps.
+// [mcp.KindApp] declares the apps extension before [Server.AddApp]: afterwards the _meta of the
+// server's definitions says which tools have apps, and items with the extension [mcp.ExtensionApps]
+// belong to apps.
 func (i Integration) Declare(kinds ...mcp.Kind) {
 	s := i.s
 	if len(kinds) == 0 {

@@ -1,6 +1,8 @@
 package streamable
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -10,13 +12,15 @@ import (
 
 // Only what has no effect may be sent again.
 func TestIdempotentMethods(t *testing.T) {
-	for method, is := range map[string]bool{
-		mcp.MethodListTools: true, mcp.MethodReadResource: true, mcp.MethodGetTask: true,
-		mcp.MethodListSkills: true, mcp.MethodPing: true,
-		mcp.MethodCallTool: false, mcp.MethodInitialize: false, mcp.MethodSubscribe: false,
-		mcp.MethodCancelTask: false, mcp.MethodUpdateTask: false, mcp.MethodSetLevel: false,
-		mcp.MethodListen: false, "x/unknown": false,
-	} {
-		assert.Equal(t, idempotentMethods[method], is, method)
+	assert.DeepEqual(t, slices.Sorted(maps.Keys(idempotentMethods)), []string{
+		mcp.MethodComplete, mcp.MethodPing, mcp.MethodGetPrompt, mcp.MethodListPrompts,
+		mcp.MethodReadDirectory, mcp.MethodListResources, mcp.MethodReadResource,
+		mcp.MethodListResourceTemplates, mcp.MethodDiscover, mcp.MethodGetSkill,
+		mcp.MethodListSkills, mcp.MethodGetTask, mcp.MethodListTools,
+	})
+	for _, revision := range mcp.Supported() {
+		for m := range mcp.Methods(revision) {
+			assert.Equal(t, m.Idempotent, idempotentMethods[m.Name], "%s in %s", m.Name, revision)
+		}
 	}
 }

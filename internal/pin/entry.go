@@ -16,7 +16,8 @@ import (
 type entry struct {
 	SHA256 string `json:"sha256"` // of the definition in canonical form
 	// Definition has that form in the file. In memory it may be the text of an equal definition
-	// that was checked, which its server's list holds anyway.
+	// that was checked, which its server's list holds anyway. If that is the list of a user, or no
+	// longer has the item, the pin keeps the text, and with it the page that it came in.
 	Definition json.RawMessage `json:"definition"`
 }
 

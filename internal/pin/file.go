@@ -100,7 +100,7 @@ func (f *File) Check(s Server, kind mcp.Kind, definitions []json.RawMessage) (Re
 }
 
 // Compare is like [File.Check] but pins nothing. Definitions of a kind that was never checked are
-// StateNew.
+// StateNew. It keeps definitions that are pinned, too, which must not be modified.
 func (f *File) Compare(s Server, kind mcp.Kind, definitions []json.RawMessage) (Report, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

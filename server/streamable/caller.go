@@ -181,8 +181,8 @@ func (x *httpRequest) callerRefusal(err error) *refusal {
 
 // panicRefusal logs a panic of Authorize or AuthorizeMessages, and returns the refusal.
 func (x *httpRequest) panicRefusal(failure *contain.PanicError) *refusal {
-	x.o.Logger.Error("the function that authorizes a request panicked", "panic", failure.String(), "stack",
-		string(failure.Stack))
+	x.o.Logger.Error("the function that authorizes a request panicked", "panic",
+		failure.String(), "stack", string(failure.Stack))
 	return newRefusal(http.StatusInternalServerError, rpc.CodeInternalError,
 		"the caller could not be determined; the log has the cause")
 }
