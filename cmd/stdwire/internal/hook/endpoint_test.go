@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -217,9 +218,12 @@ func TestEndpoint(t *testing.T) {
 // Calls share a connection, which may have ended between two of them.
 func TestEndpointConnections(t *testing.T) {
 	var log bytes.Buffer
+	var mu sync.Mutex // each connection has a goroutine
 	remotes := map[string]bool{}
 	ends := false
 	h := served(t, &log, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
 		if ends && remotes[r.RemoteAddr] {
 			panic(http.ErrAbortHandler)
 		}
@@ -229,13 +233,17 @@ func TestEndpointConnections(t *testing.T) {
 		_, err := h.callBefore(t.Context())
 		assert.NilError(t, err)
 	}
+	mu.Lock()
 	before := len(remotes)
-	assert.Assert(t, before < 5)
 	ends = true
+	mu.Unlock()
+	assert.Assert(t, before < 5)
 	for range 3 {
 		_, err := h.callBefore(t.Context())
 		assert.NilError(t, err)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	assert.Equal(t, len(remotes), before+3)
 	assert.Equal(t, log.Len(), 0)
 }
