@@ -71,7 +71,9 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       await page.waitForSelector('body[data-ready=yes]');
       await inApp('li').first().waitFor();
       await sandboxed();
-      await page.getByRole('link', { name: 'Its messages' }).click();
+      const messages = page.getByRole('link', { name: 'Its messages' });
+      do await messages.click(); // see click
+      while (!await page.evaluate(() => location.hash.startsWith('#/timeline')));
       await page.waitForSelector('.message');
       await page.waitForFunction(() => [...document.querySelectorAll('.message')].some(one => one.innerText.includes('tool-result')));
       seen.messages = await page.locator('.message').allInnerTexts();

@@ -107,7 +107,7 @@ function tableIn(value, beside, depth = 0) {
 	if (isTable(value)) return value;
 	if (scalar(value) || Array.isArray(value) || depth > 2) return null;
 	const [one = null, ...others] = Object.values(value).filter(member => !scalar(member) || typeof member === 'string');
-	for (const [name, member] of Object.entries(value)) if (scalar(member)) beside.push(`${name}: ${member}`);
+	for (const [name, member] of Object.entries(value)) if (scalar(member) && member !== null) beside.push(`${name}: ${member}`);
 	return others.length === 0 ? tableIn(one, beside, depth + 1) : null;
 }
 
