@@ -164,7 +164,7 @@ func (op *Operation) checkSpec() error {
 	case s.Summary == "":
 		return errors.New("it has no summary")
 	case !s.Type.known():
-		return fmt.Errorf("the type %q is none of %v", s.Type, types)
+		return fmt.Errorf("the type %q is not one of %v", s.Type, types)
 	case s.Timeout < 0:
 		return fmt.Errorf("the timeout %v is negative", s.Timeout)
 	case s.Destructive && (s.Type == Read || s.Type == Wait):

@@ -32,7 +32,7 @@ func TestKindIsFromAClosedSet(t *testing.T) {
 		_, err := dispatch.NewOperation(
 			dispatch.Spec{Name: "a.b", Summary: "S.", Type: kind}, doNothing)
 		assert.ErrorContains(t, err,
-			fmt.Sprintf(`operation "a.b": the type %q is none of [read write destructive lifecycle wait eval]`,
+			fmt.Sprintf(`operation "a.b": the type %q is not one of [read write destructive lifecycle wait eval]`,
 				kind))
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // Only what has no effect may be sent again.
 func TestIdempotentMethods(t *testing.T) {
-	assert.DeepEqual(t, slices.Sorted(maps.Keys(idempotentMethods)), []string{
+	assert.DeepEqual(t, slices.Sorted(maps.Keys(idempotentMethods())), []string{
 		mcp.MethodComplete, mcp.MethodPing, mcp.MethodGetPrompt, mcp.MethodListPrompts,
 		mcp.MethodReadDirectory, mcp.MethodListResources, mcp.MethodReadResource,
 		mcp.MethodListResourceTemplates, mcp.MethodDiscover, mcp.MethodGetSkill,
@@ -20,7 +20,7 @@ func TestIdempotentMethods(t *testing.T) {
 	})
 	for _, revision := range mcp.Supported() {
 		for m := range mcp.Methods(revision) {
-			assert.Equal(t, m.Idempotent, idempotentMethods[m.Name], "%s in %s", m.Name, revision)
+			assert.Equal(t, m.Idempotent, idempotentMethods()[m.Name], "%s in %s", m.Name, revision)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func (r *postRequest) roundTrip() error {
 		}
 	}
 	do := c.do
-	if idempotentMethods[r.method] {
+	if idempotentMethods()[r.method] {
 		markIdempotent(req.Header)
 		do = c.doIdempotent
 	}

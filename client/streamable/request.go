@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/paramheader"
@@ -98,7 +99,7 @@ func (c *conn) modernHeaders(h http.Header, revision, method string, params []by
 
 // idempotentMethods are the requests that net/http may send again if an idle connection turns out
 // to be closed.
-var idempotentMethods = func() map[string]bool {
+var idempotentMethods = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, revision := range mcp.Supported() {
 		for m := range mcp.Methods(revision) {
@@ -108,7 +109,7 @@ var idempotentMethods = func() map[string]bool {
 		}
 	}
 	return all
-}()
+})
 
 // markIdempotent marks a request as idempotent for net/http. A header without values is not sent.
 func markIdempotent(h http.Header) { h["Idempotency-Key"] = []string{} }

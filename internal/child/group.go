@@ -26,8 +26,8 @@ type Group = interface {
 }
 
 // A containedGroup is the group of a [Config.Start]. A panic or runtime.Goexit in its methods is
-// an error, or has no effect where there is none; but a runtime.Goexit in AwaitExit, which needs no
-// goroutine of its own while the process runs, ends the goroutine.
+// an error, or has no effect where the method returns none. AwaitExit, which blocks as long as the
+// process runs, has no goroutine of its own: a runtime.Goexit in it ends the caller's.
 type containedGroup struct{ Group }
 
 func (g containedGroup) Pid() (pid int) {

@@ -145,5 +145,10 @@ func (t *tee) write(b []byte) bool {
 			timer.Reset(teePatience / parts)
 		}
 	}
-	return false
+	select {
+	case works := <-result: // during a pause in the last part
+		return works
+	default:
+		return false
+	}
 }

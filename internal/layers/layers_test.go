@@ -601,7 +601,7 @@ var layers = []struct {
 	{"cmd/stdwire/internal/web/internal/changes", nil},
 	{"cmd/stdwire/internal/web/internal/reply", []string{
 		"internal/httpdeadline", "internal/jsonscan", "internal/printable", "internal/jsondiff",
-		"rpc", "rpc/mcp", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
+		"rpc", "rpc/lsp", "rpc/mcp", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 	}},
 	{"cmd/stdwire/internal/web/internal/snippet", []string{
 		"rpc/mcp", "internal/jsonscan", "internal/paramheader", "internal/shellwords",

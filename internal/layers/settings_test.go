@@ -64,7 +64,7 @@ func TestSettingsAreUsed(t *testing.T) {
 	slices.Sort(all)
 	for _, field := range all {
 		if !used[field] {
-			t.Errorf("nothing reads %s: where has it its effect?", field)
+			t.Errorf("nothing reads %s, so that it has no effect", field)
 		}
 	}
 }

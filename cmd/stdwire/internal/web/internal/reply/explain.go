@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/lsp"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -17,8 +18,6 @@ type explanation struct {
 	name, advice string
 	facts        func(data map[string]json.RawMessage) [][2]string
 }
-
-const requestCancelled = -32800 // of LSP, which some servers of MCP send too
 
 // explanations has the error codes that the specifications define.
 var explanations = map[int]explanation{
@@ -56,7 +55,7 @@ var explanations = map[int]explanation{
 			}
 			return [][2]string{{"pages", strings.Join(urls, ", ")}}
 		}},
-	requestCancelled: {"Request cancelled", "", nil},
+	lsp.CodeRequestCancelled: {"Request cancelled", "", nil}, // some servers of MCP send it, too
 }
 
 // ProblemIn returns the JSON-RPC error of a message, or nil if it has none.
@@ -119,7 +118,7 @@ func capabilities(value json.RawMessage) string {
 // list joins the elements of an array.
 func list(value json.RawMessage) string {
 	var all []json.RawMessage
-	_ = json.Unmarshal(value, &all) // otherwise it is none
+	_ = json.Unmarshal(value, &all) // a value of another form has no elements
 	texts := make([]string, len(all))
 	for i, one := range all {
 		texts[i] = text(one)
