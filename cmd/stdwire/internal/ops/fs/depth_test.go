@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stdwire/stdwire/internal/growth"
 	"gotest.tools/v3/assert"
 )
 
@@ -18,23 +17,6 @@ func (s *service) deep(t testing.TB, n int) string {
 	assert.NilError(t, err)
 	assert.NilError(t, r.Dir.MkdirAll(name, 0o777))
 	return name
-}
-
-func TestPathsAreResolvedInLinearTime(t *testing.T) {
-	if underWine() {
-		t.Skip("under Wine, opening a directory takes longer the deeper it is")
-	}
-	s := newService(t, nil)
-	r, err := s.roots.instances.Get("")
-	assert.NilError(t, err)
-	growth.Linear(t, 500, func(n int) func() {
-		name := s.deep(t, n)
-		return func() {
-			resolved, err := r.Resolve(t.Context(), name)
-			assert.NilError(t, err)
-			assert.Equal(t, resolved, name)
-		}
-	})
 }
 
 func TestResolvingStopsWithItsContext(t *testing.T) {
