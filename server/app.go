@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -11,16 +10,10 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/stdwire/stdwire/internal/appdef"
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/userfile"
-	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/server/internal/era"
-	"github.com/stdwire/stdwire/server/internal/items"
 )
 
 // An App is a page that a client's host shows beside the results of tools (MCP Apps, revision
@@ -163,137 +156,4 @@ func (a *App) read() ([]byte, error) {
 	}
 	html = bytes.Replace(html, appScriptElement, []byte("<script>"+appScript+"</script>"), 1)
 	return html, appdef.CheckHTML(html)
-}
-
-// removeApps removes apps and returns their number.
-func (s *Server) removeApps(uris []string) (removed int) {
-	s.apps.mu.Lock()
-	for _, uri := range uris {
-		now := s.apps.toolsWithout(uri)
-		s.apps.tools.Store(&now)
-	}
-	s.apps.mu.Unlock()
-	if removed = s.Remove(mcp.KindResource, uris...); removed > 0 {
-		s.listChanged(mcp.NotificationToolListChanged)
-	}
-	return removed
-}
-
-// apps are the apps of a server.
-type apps struct {
-	used  atomic.Bool // an app was added once, or apps of other servers are forwarded
-	mu    sync.Mutex
-	tools atomic.Pointer[map[string]mcp.ToolUI] // by name of the tool; never nil nor modified
-}
-
-// toolsWithout returns a copy of the tools without those of an app. The caller holds mu.
-func (a *apps) toolsWithout(uri string) map[string]mcp.ToolUI {
-	tools := maps.Clone(*a.tools.Load())
-	maps.DeleteFunc(tools, func(_ string, ui mcp.ToolUI) bool { return ui.ResourceURI == uri })
-	return tools
-}
-
-// has reports whether the server itself has an app with this URI.
-func (a *apps) has(uri string) bool {
-	for _, ui := range *a.tools.Load() {
-		if ui.ResourceURI == uri {
-			return true
-		}
-	}
-	return false
-}
-
-// appsExtension returns the apps extension. The server offers it from its first app on.
-func appsExtension() *extension {
-	return &extension{
-		Extension: Extension{
-			ID: mcp.ExtensionApps, Accepts: appdef.Accepted,
-			// the server limits requests for an app to what the app may use
-			Settings: map[string]struct{}{mcp.MetaApp: {}},
-			Meta:     []string{mcp.MetaUI, mcp.MetaUIResourceURI},
-		},
-		offered: func(_ *era.Era, has declaredKinds) bool { return has.apps },
-	}
-}
-
-// toolWithApp returns the item of a tool with its app, if it has one. If the model may not call the
-// tool, the tool exists only for clients with apps.
-func (s *Server) toolWithApp(i *item, apps *map[string]mcp.ToolUI) *item {
-	ui, has := (*apps)[i.Key]
-	if !has {
-		return i
-	}
-	with := *i
-	var err, legacyErr error
-	with.Definition, err = items.WithApp(i.Definition, ui)
-	if i.Legacy != nil {
-		with.Legacy, legacyErr = items.WithApp(i.Legacy, ui)
-	}
-	if err = cmp.Or(err, legacyErr); err != nil {
-		s.log.Error("a tool is listed without its app: its definition is invalid", "tool", i.Key,
-			"error", err)
-		return i
-	}
-	if !ui.Allows(mcp.VisibleToModel) {
-		with.Extension = mcp.ExtensionApps
-	}
-	return &with
-}
-
-// resolveForApp returns the tool name or resource URI to use for a request that the host makes for
-// an app. It refuses a tool that is not visible to apps.
-func (r *request) resolveForApp(kind mcp.Kind, name string) (string, error) {
-	app, ok := jsonscan.Text(r.params.Meta.App)
-	if !ok || !appdef.IsURI(app) {
-		return "", rpc.Errorf(rpc.CodeInvalidParams,
-			"Invalid params: _meta[%q] must be the URI of an app", mcp.MetaApp)
-	}
-	if !r.negotiated(mcp.ExtensionApps) {
-		return "", rpc.Errorf(rpc.CodeInvalidParams,
-			"Invalid params: _meta[%q] is for clients with the extension %s", mcp.MetaApp,
-			mcp.ExtensionApps)
-	}
-	s := r.conn.server
-	own := s.apps.has(app)
-	if resolve := s.upstreams.Load().ResolveForApp; resolve != nil && !own {
-		var err error
-		if name, err = resolve(r, app, kind, name); err != nil {
-			return "", err
-		}
-	}
-	if kind == mcp.KindTool {
-		found := s.toolsFor(r).ByKey[name]
-		if found != nil && (!found.visibleToApps() || own && found.tool.forwarded) {
-			return "", rpc.Errorf(rpc.CodeInvalidParams, "Apps may not call the tool %.200s", name)
-		}
-	}
-	return name, nil
-}
-
-// resolveUnknownTool returns the tool for a name that the server does not have, or nil. Such a
-// request may come from an app whose host does not name the app in _meta.
-func (r *request) resolveUnknownTool(name string) (*item, error) {
-	resolve := r.conn.server.upstreams.Load().ResolveForApp
-	if resolve == nil || !r.negotiated(mcp.ExtensionApps) {
-		return nil, nil
-	}
-	name, err := resolve(r, "", mcp.KindTool, name)
-	if err != nil {
-		return nil, err
-	}
-	found, _ := r.lookUp(mcp.KindTool, []byte(name))
-	if found != nil && found.visibleToApps() {
-		return found, nil
-	}
-	return nil, nil
-}
-
-// visibleToApps reports whether an app may call a tool.
-func (i *item) visibleToApps() bool {
-	var meta mcp.Meta
-	if raw := jsonscan.Member(i.Definition, "_meta"); raw != nil && mcp.Unmarshal(raw, &meta) != nil {
-		return false
-	}
-	ui, err := appdef.ToolUI(meta)
-	return err == nil && ui.Allows(mcp.VisibleToApp)
 }

@@ -321,3 +321,21 @@ func (c *Conn) unsolicitedLink() Link {
 	defer c.mu.Unlock()
 	return c.link
 }
+
+// A ClientEvent is a change of a legacy client's state.
+type ClientEvent int
+
+const (
+	ClientReady ClientEvent = iota // the client has sent initialized; the first event, once
+	ClientRoots                    // the client has sent notifications/roots/list_changed
+	ClientLevel                    // the client has sent logging/setLevel; see [Conn.LogLevel]
+	ClientGone                     // the client's connection has ended; the last event
+)
+
+// OnClientEvent calls fn with each event of each legacy client, in order and one at a time. It
+// first calls fn with ClientReady for each client that is ready. fn runs on a separate goroutine.
+// While fn blocks, no function of OnClientEvent gets further events. After stop has returned, fn is
+// not called again, but a call in progress may still run.
+func (i Integration) OnClientEvent(fn func(c *Conn, e ClientEvent)) (stop func()) {
+	return i.s.clientEvents.Observe(fn)
+}

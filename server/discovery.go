@@ -10,18 +10,13 @@ import (
 
 	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/internal/toolsearch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/discovery"
+	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/params"
 )
-
-// A toolIndex is the index of the tools of a listing.
-type toolIndex struct {
-	of *listing
-	*toolsearch.Index
-}
 
 // initToolViews prepares the tools that find and call others.
 func (s *Server) initToolViews() error {
@@ -72,21 +67,6 @@ func (r *request) unwrap() error {
 	request.Params = inner
 	r.Request, r.params = &request, params.Params{}
 	return r.params.Read(inner)
-}
-
-// checkCaller returns the result for a client that may not call a tool in the way it has, or nil.
-func (r *request) checkCaller(found *item, name []byte) (*Result, error) {
-	switch {
-	case r.through == discovery.Unknown:
-		return nil, nil
-	case found == nil:
-		return r.toolError("Unknown tool: " + printable.TruncateBytes(string(name), 200) + ". " +
-			discovery.Find + " returns the names of tools.")
-	}
-	if err := r.through.Check(string(name), found.Definition); err != nil {
-		return r.toolError(err.Error())
-	}
-	return nil, nil
 }
 
 // indexWait is how long a search waits for the index of a list that has changed before it uses the
@@ -267,4 +247,71 @@ func (r *request) toolServers(all *listing) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(ids))
+}
+
+// CheckToolHeaders compares the headers of an HTTP request that repeat arguments of a tool with
+// the arguments in the params of its tools/call (2026-07-28, basic/transports/streamable-http,
+// Custom Headers from Tool Parameters). header returns the values of a header, whatever the case of
+// its name. If there is a difference, the transport must refuse the request with
+// [mcp.CodeHeaderMismatch] and the text of the error. A tool is known by the name that the client's
+// [ToolView] gives it, too. Of one that another tool calls, headers may be missing, because the
+// other tool's definition does not ask for them.
+//
+// ctx is that of the request. What the caller may not see has no headers.
+func (i Integration) CheckToolHeaders(ctx context.Context, tool string, params json.RawMessage,
+	header func(name string) []string) error {
+	optional := false
+	if s := i.s; s.views.meta != nil && s.toolList().ByKey[tool] == nil {
+		if inner, own, ok := discovery.InnerCall([]byte(tool), params); ok {
+			tool, params, optional = string(own), inner, true
+		}
+		info := jsonscan.Member(jsonscan.Member(params, "_meta"), mcp.MetaClientInfo)
+		if own, ok := s.ownName(era.ReadClientInfo(info).Name, s.toolsFor(ctx), []byte(tool)); ok {
+			tool = own
+		}
+	}
+	if visible := i.s.o.Visible; visible != nil && !visible(ctx, mcp.KindTool, tool) {
+		return nil
+	}
+	for _, p := range i.s.headerParams(ctx, tool) {
+		values := header(p.Header)
+		if optional && len(values) == 0 {
+			continue
+		}
+		if err := p.Check(values, jsonscan.Member(params, "arguments")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// headerParams returns the parameters of a tool that headers repeat. It returns nil if the tool has
+// none or does not exist, or if its annotations are invalid. The slice is shared. Those of a tool
+// that only the caller of the request in ctx has are not cached.
+func (s *Server) headerParams(ctx context.Context, tool string) []paramheader.Param {
+	list := s.toolList()
+	list.mu.RLock()
+	known, ok := list.headers[tool]
+	list.mu.RUnlock()
+	if ok {
+		return known
+	}
+	item := list.ByKey[tool]
+	isOwn := item == nil
+	if isOwn {
+		item = s.toolsFor(ctx).ByKey[tool]
+	}
+	if item == nil {
+		return nil // not cached, because clients can invent names
+	}
+	params, err := paramheader.Of(jsonscan.Member(item.Definition, "inputSchema"))
+	if err != nil {
+		s.log.Error("clients over HTTP will not call this tool", "tool", tool, "error", err)
+	}
+	if !isOwn {
+		list.mu.Lock()
+		list.headers[tool] = params
+		list.mu.Unlock()
+	}
+	return params
 }

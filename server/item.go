@@ -5,11 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"sync"
+	"sync/atomic"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/paramheader"
+	"github.com/stdwire/stdwire/internal/uritemplate"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/items"
+	"github.com/stdwire/stdwire/server/internal/legacy"
+	"github.com/stdwire/stdwire/server/internal/projection"
 )
 
 // An item is an element of a list, in the form in which requests use it: what depends on how it was
@@ -30,14 +36,157 @@ type item struct {
 // A useFunc runs the call of an item with these arguments. ctx is the request or derives from it.
 type useFunc func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error)
 
+// orEmptyObject returns arguments, or an object if there are none.
+func orEmptyObject(arguments json.RawMessage) json.RawMessage {
+	if len(arguments) == 0 || string(arguments) == "null" {
+		return json.RawMessage(`{}`)
+	}
+	return arguments
+}
+
 type (
 	listing    = items.Listing[*item]
 	collection = items.Collection[*item]
 )
 
+// A provider is a source of items.
+type provider interface {
+	// List returns the items of a kind; nil for none. ctx is the request, if there is one.
+	List(ctx context.Context, kind mcp.Kind) (*listing, error)
+	// Find returns the item that a client uses by a key of this kind, or nil. It need not be
+	// listed. ctx is like that of List. Find must not retain the bytes of the key.
+	Find(ctx context.Context, kind mcp.Kind, key []byte) *item
+}
+
+// A Completer suggests values for an argument, based on the text that the user has typed so far and
+// on the arguments that already have a value (2026-07-28, server/utilities/completion). At most 100
+// values are sent to the client. The error follows the rules of [Resource].Read.
+type Completer func(ctx context.Context, argument, typed string,
+	settled map[string]string) (mcp.Completion, error)
+
+// A tool is what only tools have of an item.
+type tool struct {
+	operation *dispatch.Operation // the operation of the catalog whose definition this is, or nil
+	service   *projection.Service // the service whose operations calls select, or nil
+	taskLater bool                // see RawTool.TaskLater
+	forwarded bool                // the tool of another server
+	listed    bool                // see Item.Listed
+}
+
+// operationFor returns the operation of the catalog that a call with these arguments runs, or nil.
+func (t *tool) operationFor(arguments []byte) *dispatch.Operation {
+	if t.service == nil {
+		return t.operation
+	}
+	op, _, _ := t.service.Route(arguments)
+	return op
+}
+
+// tools holds all tools of a server. The value is replaced when the catalog, the added tools or the
+// apps change.
+type tools struct {
+	operations []*dispatch.Operation // of the catalog when this value was made
+	raw        *listing
+	apps       *map[string]mcp.ToolUI
+	*listing
+
+	mu      sync.RWMutex
+	headers map[string][]paramheader.Param // see Server.headerParams
+}
+
+// A template is what only resource templates have of an item.
+type template struct {
+	*uritemplate.Template
+	// read returns the function that reads a URI with these values of the variables.
+	read func(uri string, values map[string]string) useFunc
+}
+
+// templates holds the resource templates, and a set that matches URIs with them.
+type templates struct {
+	collection
+	set atomic.Pointer[templateSet]
+}
+
+type templateSet struct {
+	of  *listing
+	set *uritemplate.Set
+}
+
+// resource returns the resource with a URI that matches a template, or nil.
+func (t *templates) resource(uri string) *item {
+	l := t.Listing()
+	set := t.set.Load()
+	if set == nil || set.of != l {
+		set = newTemplateSet(l)
+		t.set.Store(set)
+	}
+	return set.resource(uri)
+}
+
+func newTemplateSet(l *listing) *templateSet {
+	parsed := make([]*uritemplate.Template, 0, len(l.Sorted))
+	for _, i := range l.Sorted {
+		parsed = append(parsed, i.template.Template)
+	}
+	return &templateSet{l, uritemplate.NewSet(parsed...)}
+}
+
+func (s *templateSet) resource(uri string) *item {
+	index, values, ok := s.set.Match(uri)
+	if !ok {
+		return nil
+	}
+	texts := map[string]string{}
+	for name, value := range values {
+		texts[name] = value.String()
+	}
+	i := s.of.Sorted[index]
+	return unlistedResource(uri, i, i.template.read(uri, texts))
+}
+
+// A skillEntry is what only skills have of an item.
+type skillEntry struct {
+	mcp.Skill
+	read      func(uri string) useFunc // reads a file
+	directory func(ctx context.Context, uri string) (json.RawMessage, error)
+}
+
 // newItem returns an item whose definition is the same in both eras.
 func newItem(kind mcp.Kind, key string, definition []byte) *item {
 	return &item{Item: items.New(kind, key, definition)}
+}
+
+// toolItem returns the item of a tool with this definition.
+func toolItem(name string, t *tool, tasks mcp.TaskSupport, definition []byte) *item {
+	i := newItem(mcp.KindTool, name, definition)
+	i.tool, i.Tasks, i.Legacy = t, tasks, nil
+	if legacy, ok := legacy.ToolDefinition(definition); ok {
+		i.Legacy = legacy
+	}
+	return i
+}
+
+// unlistedResource returns a resource that belongs to a template or skill, or to none.
+func unlistedResource(uri string, of *item, read useFunc) *item {
+	return &item{Item: items.New(mcp.KindResource, uri, nil), of: of, use: read}
+}
+
+// checkResource returns an error if a resource is invalid.
+func checkResource(uri, name string) error {
+	if u, err := url.Parse(uri); err != nil || u.Scheme == "" || name == "" {
+		return errors.New("it needs an absolute URI and a Name")
+	}
+	return nil
+}
+
+// checkTemplate returns the parsed URI template. It returns an error if the resource template is
+// invalid.
+func checkTemplate(uriTemplate, name string) (*uritemplate.Template, error) {
+	parsed, err := uritemplate.Parse(uriTemplate)
+	if err == nil && name == "" {
+		err = errors.New("it needs a Name")
+	}
+	return parsed, err
 }
 
 // itemError returns the error of a method that adds an item; nil for nil.
@@ -64,6 +213,20 @@ func (s *Server) add(i *item) {
 	}
 	s.added[i.Kind].Add(i)
 	s.listChanged(i.Kind.Info().ListChanged)
+	if i.Legacy == nil {
+		s.log.Warn("a tool is not listed for clients of revisions before 2026-07-28, which would refuse the whole list: its inputSchema is not that of an object",
+			"tool", i.Key)
+	}
+}
+
+func (s *Server) addSkill(i *item) error {
+	s.skills.sources.mu.Lock()
+	defer s.skills.sources.mu.Unlock()
+	if s.skills.sources.has(i.Key) {
+		return errors.New("AddSkills has already added it")
+	}
+	s.add(i)
+	return nil
 }
 
 // Remove removes the items of a kind with these names, URIs or URI templates, which methods of the
@@ -82,33 +245,18 @@ func (s *Server) Remove(kind mcp.Kind, keys ...string) (removed int) {
 	return removed
 }
 
-// find returns the item that the client uses by a key of this kind, or nil if there is none that
-// the client may see. If no provider has the item, find calls the function Await of [Upstreams],
-// and looks once more unless that returns one. exists reports whether there is one then.
-func (r *request) find(kind mcp.Kind, key []byte) (found *item, exists bool, err error) {
-	if found, exists = r.lookUp(kind, key); !exists {
-		if found, err = r.awaitMissing(kind, key); found != nil {
-			return found, true, nil
-		}
-		if err == nil {
-			r.owned.Store(nil)
-			r.withheld.Store(nil)
-			found, exists = r.lookUp(kind, key)
-		}
+// removeApps removes apps and returns their number.
+func (s *Server) removeApps(uris []string) (removed int) {
+	s.apps.mu.Lock()
+	for _, uri := range uris {
+		now := s.apps.toolsWithout(uri)
+		s.apps.tools.Store(&now)
 	}
-	return found, exists, err
-}
-
-// lookUp is find without waiting.
-func (r *request) lookUp(kind mcp.Kind, key []byte) (found *item, exists bool) {
-	for _, p := range r.conn.server.providers[kind] {
-		if i := p.Find(r, kind, key); i != nil {
-			if exists = true; r.maySee(i) {
-				return i, true
-			}
-		}
+	s.apps.mu.Unlock()
+	if removed = s.Remove(mcp.KindResource, uris...); removed > 0 {
+		s.listChanged(mcp.NotificationToolListChanged)
 	}
-	return nil, exists
+	return removed
 }
 
 // An Origin says what an item is, for those who decide who may see it.
@@ -126,17 +274,15 @@ type Origin struct {
 // whether it may see it or not. ok is false if the server has none, not even one that is withheld
 // (see [Upstreams]).
 func (i Integration) Origin(ctx context.Context, kind mcp.Kind, key string) (o Origin, ok bool) {
-	for _, p := range i.s.providers[kind] {
-		if found := p.Find(ctx, kind, []byte(key)); found != nil {
-			o = Origin{Server: found.server, Name: found.own, Definition: found.Definition}
-			if found.of != nil {
-				o.Server, o.Definition = found.of.server, found.of.Definition
-			}
-			if found.tool != nil {
-				o.Operation = found.tool.operation
-			}
-			return o, true
+	if found := i.s.first(ctx, kind, []byte(key)); found != nil {
+		o = Origin{Server: found.server, Name: found.own, Definition: found.Definition}
+		if found.of != nil {
+			o.Server, o.Definition = found.of.server, found.of.Definition
 		}
+		if found.tool != nil {
+			o.Operation = found.tool.operation
+		}
+		return o, true
 	}
 	if w := i.s.withheld(ctx, kind).byKey[key]; w != nil {
 		return w.Origin, true
@@ -144,10 +290,26 @@ func (i Integration) Origin(ctx context.Context, kind mcp.Kind, key string) (o O
 	return o, false
 }
 
+// first returns the item that a key names, whether the client may see it or not; nil: none.
+func (s *Server) first(ctx context.Context, kind mcp.Kind, key []byte) *item {
+	for _, p := range s.providers[kind] {
+		if found := p.Find(ctx, kind, key); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
 // maySee reports whether an item exists for the client.
 func (r *request) maySee(i *item) bool {
 	return (i.of == nil || r.maySee(i.of)) && r.permits(i.Extension) &&
 		r.conn.server.visible(r, i.Kind, i.Key)
+}
+
+// lists reports whether lists for the client have an item.
+func (r *request) lists(i *item) bool {
+	return (!i.SessionOnly || !r.conn.isStateless()) && (i.Legacy != nil || r.era.Modern) &&
+		r.maySee(i)
 }
 
 // MaySee reports whether the client of the request in ctx may see an item, as [Options].Visible
@@ -161,67 +323,17 @@ func (s *Server) visible(r *request, kind mcp.Kind, key string) bool {
 	return s.o.Visible == nil || s.o.Visible(r, kind, key)
 }
 
-// The errors about a faulty interceptor.
-var (
-	errNotJSON   = errors.New("server: an interceptor set arguments that are not JSON")
-	errNotResult = errors.New("server: an interceptor returned a result that is not a JSON object")
-)
-
-// use runs the call of an item within the interceptors, with the arguments as they have left them.
-func (r *request) use(i *item, arguments json.RawMessage) (*Result, error) {
-	if err := r.readInputResponses(); err != nil {
-		return nil, err
+// showsTasksOf reports whether the client of the request in ctx may see the tasks of a tool. While
+// there are tools that depend on the caller, those of an unknown one are hidden: it may be one that
+// Options.Visible hides, of a server that does not return its list now.
+func (s *Server) showsTasksOf(ctx context.Context, tool string) bool {
+	if s.o.Visible == nil {
+		return true
 	}
-	chain := r.conn.server.interceptors
-	if chain == nil {
-		return r.run(r, i, arguments)
-	}
-	var (
-		made    *Result // the last result of the item
-		failure error   // its last error, which has been logged
-	)
-	call := &dispatch.Invocation{Kind: string(i.Kind), Name: i.Key, Arguments: arguments,
-		Principal: r.conn.principal, RequestID: r.ID.String(), Surface: "mcp"}
-	if i.tool != nil {
-		call.Operation = i.tool.operationFor(arguments)
-	}
-	result, err := call.Run(r, chain,
-		func(ctx context.Context, c *dispatch.Invocation) (dispatch.Result, error) {
-			if !jsonscan.Same(c.Arguments, arguments) && jsonscan.Valid(c.Arguments) != nil {
-				return nil, errNotJSON
-			}
-			if made, failure = r.repeat(func(r *request) (*Result, error) {
-				return r.run(ctx, i, c.Arguments)
-			}); failure != nil {
-				return nil, failure
-			}
-			return made, nil
-		})
-	if err == nil {
-		own, ok := result.(*Result)
-		if !ok || own == nil || own != made && !own.isValid() {
-			return nil, r.logError(errNotResult)
+	if s.ownItems(ctx) != nil {
+		if _, known := (Integration{s}).Origin(ctx, mcp.KindTool, tool); !known {
+			return false
 		}
-		return own, nil
 	}
-	if err == failure {
-		return nil, err
-	}
-	return r.errorResponse(err)
-}
-
-// run runs an item, and asks the client the questions that are pending then if it has failed.
-func (r *request) run(ctx context.Context, i *item, arguments json.RawMessage) (*Result, error) {
-	result, err := i.use(ctx, r, arguments)
-	if !r.asks() || err == nil && (result == nil || result.Type() == mcp.ResultInputRequired) {
-		return result, err
-	}
-	log := r.conn.server.log.With("method", r.Method, "name", i.Key)
-	if err == nil && !result.IsError() {
-		log.Warn("a handler has returned a result in place of the error of a question that it asked; the client is not asked: return that error, wrapped with %w if at all")
-		return result, nil
-	}
-	log.Warn("a handler has hidden the error of a question that it asked; the client is asked all the same, but wrap it with %w",
-		"error", err)
-	return r.inputRequired()
+	return s.o.Visible(ctx, mcp.KindTool, tool)
 }

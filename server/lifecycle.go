@@ -16,25 +16,6 @@ import (
 	"github.com/stdwire/stdwire/server/internal/sealed"
 )
 
-// declaredKinds says which kinds of items a server has or has had. A declared capability stays
-// declared.
-type declaredKinds struct {
-	tools, resources, prompts, completions, tasks, apps, skills bool
-}
-
-func (s *Server) declaredKinds() declaredKinds {
-	return declaredKinds{
-		tools: true,
-		resources: s.resources.EverUsed.Load() || s.templates.EverUsed.Load() ||
-			s.skills.EverUsed.Load(), // the files are resources
-		prompts:     s.prompts.EverUsed.Load(),
-		completions: s.completions.Load(),
-		tasks:       s.tasks.enabled.Load(),
-		apps:        s.apps.used.Load(),
-		skills:      s.skills.EverUsed.Load(),
-	}
-}
-
 // capabilities returns the server's capabilities for an era.
 func (s *Server) capabilities(e *era.Era) mcp.ServerCapabilities {
 	has := s.declaredKinds()
@@ -161,24 +142,6 @@ func (r *request) appendInstructions(dst []byte) []byte {
 		dst = jsonscan.AppendString(append(dst, `,"instructions":`...), text)
 	}
 	return dst
-}
-
-// A ClientEvent is a change of a legacy client's state.
-type ClientEvent int
-
-const (
-	ClientReady ClientEvent = iota // the client has sent initialized; the first event, once
-	ClientRoots                    // the client has sent notifications/roots/list_changed
-	ClientLevel                    // the client has sent logging/setLevel; see [Conn.LogLevel]
-	ClientGone                     // the client's connection has ended; the last event
-)
-
-// OnClientEvent calls fn with each event of each legacy client, in order and one at a time. It
-// first calls fn with ClientReady for each client that is ready. fn runs on a separate goroutine.
-// While fn blocks, no function of OnClientEvent gets further events. After stop has returned, fn is
-// not called again, but a call in progress may still run.
-func (i Integration) OnClientEvent(fn func(c *Conn, e ClientEvent)) (stop func()) {
-	return i.s.clientEvents.Observe(fn)
 }
 
 // initialized handles notifications/initialized. From then on the server may send change

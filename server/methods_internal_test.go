@@ -20,7 +20,8 @@ func TestMethodsOfRevisions(t *testing.T) {
 			}
 			row, ok := methods[m.Name]
 			if m.Extension != "" {
-				row, ok = srv.extensions.byID[m.Extension].methods[m.Name]
+				row, ok = extensionMethods[m.Name]
+				ok = ok && row.extension == m.Extension && srv.extensions.byID[m.Extension] != nil
 			}
 			assert.Assert(t, ok && row.in(e), "%s of %s has no row", m.Name, revision)
 		}

@@ -15,15 +15,6 @@ import (
 	"github.com/stdwire/stdwire/server/internal/sealed"
 )
 
-// ErrNoRequest is the error of [Elicit], [Sample], [Roots] and [Once] if ctx does not belong to a
-// tools/call, prompts/get or resources/read request. Only during these can the client be asked.
-var ErrNoRequest = errors.New("server: the context is not that of a request whose client can be asked")
-
-// ErrUnsupported matches the error of [Elicit], [Sample], [Roots] and [RequireInput] if the client
-// does not declare the capability that the question needs. [CapabilitiesFrom] returns the client's
-// capabilities.
-var ErrUnsupported = errors.New("server: the client does not declare the capability")
-
 // ErrAsked matches the error of a handler that ends because it has asked its client and has no
 // answer yet: see [Elicit] and [RequireInput]. If the handler returns another error then, or a
 // result with isError, the client is asked all the same, and the mistake is logged. If it returns
@@ -105,6 +96,9 @@ func decodeInto[T any](result *T) func([]byte) error {
 		return mcp.Unmarshal(answer, result)
 	}
 }
+
+// keyConfirm is the key of the question whether a call is confirmed, in the modern era.
+const keyConfirm = "confirm_operation"
 
 // askableRequest returns the request that ctx belongs to. It fails if the client cannot be asked,
 // or if the key is reserved.

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/legacy"
+	"github.com/stdwire/stdwire/server/internal/params"
 )
 
 // A Prompt is a template for messages. Users select prompts (2026-07-28, server/prompts).
@@ -59,7 +59,7 @@ func getPrompt(r *request) (*Result, error) {
 
 // use is the [useFunc] of a prompt.
 func (p *Prompt) use(ctx context.Context, r *request, raw json.RawMessage) (*Result, error) {
-	arguments, err := promptArguments(p.Name, p.Arguments, raw)
+	arguments, err := params.Prompt(p.Name, p.Arguments, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -80,44 +80,6 @@ func (p *Prompt) use(ctx context.Context, r *request, raw json.RawMessage) (*Res
 	}
 	return r.encodeResult(&own, &own.Result)
 }
-
-// promptArguments returns the arguments of a prompt, nil if raw is nil. It returns an error if they
-// are not an object of strings, or if a required one is missing.
-func promptArguments(prompt string, declared []mcp.PromptArgument,
-	raw json.RawMessage) (arguments map[string]string, err error) {
-	if len(raw) > 0 {
-		if raw[0] != '{' {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams,
-				"Invalid params: arguments must be an object")
-		}
-		arguments = map[string]string{}
-	}
-	for key, value := range jsonscan.Named(raw) {
-		text, ok := jsonscan.Text(value)
-		if !ok {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams,
-				"Invalid params: arguments: %.100q must be a string", key)
-		}
-		if _, twice := arguments[key]; twice {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams,
-				"Invalid params: arguments: %.100q occurs twice", key)
-		}
-		arguments[key] = text
-	}
-	for _, a := range declared {
-		if _, ok := arguments[a.Name]; a.Required && !ok {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams,
-				"Invalid params: the prompt %.100s needs the argument %.100q", prompt, a.Name)
-		}
-	}
-	return arguments, nil
-}
-
-// A Completer suggests values for an argument, based on the text that the user has typed so far and
-// on the arguments that already have a value (2026-07-28, server/utilities/completion). At most 100
-// values are sent to the client. The error follows the rules of [Resource].Read.
-type Completer func(ctx context.Context, argument, typed string,
-	settled map[string]string) (mcp.Completion, error)
 
 // complete answers completion/complete. An item without a Completer has no suggestions; an unknown
 // item is an error.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/itemname"
@@ -13,7 +12,6 @@ import (
 	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/items"
-	"github.com/stdwire/stdwire/server/internal/legacy"
 )
 
 // A RawTool is a tool whose function reads and writes JSON. Use it if the schemas are known only at
@@ -75,16 +73,8 @@ func (s *Server) AddRawTool(t RawTool) error {
 	}
 	i := toolItem(t.Name, &tool{taskLater: t.TaskLater}, t.Tasks, definition)
 	i.use, i.Extension = use, t.Extension
-	s.addTool(i)
+	s.add(i)
 	return nil
-}
-
-// addTool adds a tool that is not an operation of the catalog.
-func (s *Server) addTool(i *item) {
-	if s.add(i); i.Legacy == nil {
-		s.log.Warn("a tool is not listed for clients of revisions before 2026-07-28, which would refuse the whole list: its inputSchema is not that of an object",
-			"tool", i.Key)
-	}
 }
 
 // useOf checks a raw tool and returns the function that calls it.
@@ -154,38 +144,4 @@ func (s *Server) validatedCall(t *RawTool) (useFunc, error) {
 		}
 		return r.rawToolResult(result)
 	}, nil
-}
-
-// orEmptyObject returns arguments, or an object if there are none.
-func orEmptyObject(arguments json.RawMessage) json.RawMessage {
-	if len(arguments) == 0 || string(arguments) == "null" {
-		return json.RawMessage(`{}`)
-	}
-	return arguments
-}
-
-// toolError returns a result with IsError for invalid arguments, which the model can correct
-// (2026-07-28, server/tools, Error Handling).
-func (r *request) toolError(message string) (*Result, error) {
-	return r.rawToolResult(
-		&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: message}}, IsError: true})
-}
-
-// rawToolResult returns a tool's result in the form of the client's era.
-func (r *request) rawToolResult(result *mcp.CallToolResult) (*Result, error) {
-	if result == nil {
-		return nil, r.logError(errNoResult)
-	}
-	own := *result // the handler may return a shared result
-	if own.Content == nil && own.StructuredContent != nil {
-		own.Content = []mcp.Content{&mcp.TextContent{Text: string(own.StructuredContent)}}
-	}
-	own.Content = slices.Clone(own.Content)
-	for i, block := range own.Content {
-		own.Content[i] = legacy.Content(r.era.Revision, block)
-	}
-	if !r.era.AllowsStructured(own.StructuredContent) {
-		own.StructuredContent = nil
-	}
-	return r.encodeResult(&own, &own.Result)
 }

@@ -3,7 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +21,15 @@ import (
 	"github.com/stdwire/stdwire/server/internal/params"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
+
+// ErrNoRequest is the error of [Elicit], [Sample], [Roots] and [Once] if ctx does not belong to a
+// tools/call, prompts/get or resources/read request. Only during these can the client be asked.
+var ErrNoRequest = errors.New("server: the context is not that of a request whose client can be asked")
+
+// ErrUnsupported matches the error of [Elicit], [Sample], [Roots] and [RequireInput] if the client
+// does not declare the capability that the question needs. [CapabilitiesFrom] returns the client's
+// capabilities.
+var ErrUnsupported = errors.New("server: the client does not declare the capability")
 
 // A request is an MCP request that is being handled, and its context. Its slices point into the
 // params and are valid until the handler returns.
@@ -93,25 +102,45 @@ func (r *request) quotaOwner() string {
 // Goroutines that still run get an account without memory.
 func (r *request) close() { r.ownAccount.Swap(r.conn.server.closedAccount).Close() }
 
+// negotiated reports whether the server offers an extension and the client of the request supports
+// it.
+func (r *request) negotiated(id string) bool {
+	s := r.conn.server
+	x := s.extensions.byID[id]
+	if x == nil || !x.isOffered(r.era, s.declaredKinds()) {
+		return false
+	}
+	if x.ServerOnly {
+		return true
+	}
+	settings, declared := r.era.Extension(id)
+	if !declared || x.Accepts == nil {
+		return declared
+	}
+	accepted := false
+	s.runCallback("Extension.Accepts of "+id, func() { accepted = x.Accepts(settings) })
+	return accepted
+}
+
+// permits reports whether an item of this extension exists for the client. "" means no extension.
+func (r *request) permits(extension string) bool {
+	return extension == "" || r.negotiated(extension)
+}
+
+// hiddenMeta returns the keys of _meta that the client of the request does not get.
+func (r *request) hiddenMeta() (keys []string) {
+	s := r.conn.server
+	for _, x := range s.extensions.withMeta {
+		if x.isOffered(r.era, s.declaredKinds()) && !r.negotiated(x.ID) {
+			keys = append(keys, x.Meta...)
+		}
+	}
+	return keys
+}
+
 func requestFrom(ctx context.Context) *request {
 	r, _ := ctx.Value(requestKey{}).(*request)
 	return r
-}
-
-// open initializes r for a message with the context ctx, and reads its params.
-func (r *request) open(ctx context.Context, req *rpc.Request) error {
-	from, _ := ctx.Value(connKey{}).(*connContext)
-	r.Context, r.Request, r.conn, r.link = ctx, req, from.conn, from.link
-	if r.link == nil {
-		r.link = outgoing.None{}
-		if peer := req.Peer(); peer != nil {
-			r.link = r.conn.server.wrapLink(peer)
-		}
-	}
-	if err := r.params.Read(r.Params); err != nil {
-		return err
-	}
-	return r.unwrap()
 }
 
 // The names of the params that are looked up in every tool call.
@@ -121,80 +150,6 @@ var (
 	paramArguments = []byte("arguments")
 	paramCursor    = []byte("cursor")
 )
-
-// A scannedRequest is a request whose params are read before middleware gets it. It is also the
-// context for the middleware.
-type scannedRequest struct {
-	context.Context
-	request request
-	err     error // the error of request.open
-	raw     json.RawMessage
-	used    atomic.Bool // a call of handle uses request; middleware may call handle again
-}
-
-type scannedKey struct{}
-
-func (s *scannedRequest) Value(key any) any {
-	switch key.(type) {
-	case scannedKey, contextkey.RequestParams:
-		return s
-	case contextkey.Connection:
-		return s.request.conn
-	}
-	return s.Context.Value(key)
-}
-
-// scan returns a handler that reads the params of each request once, both for next, which is
-// middleware, and for handle.
-func scan(next rpc.Handler) rpc.Handler {
-	return func(ctx context.Context, req *rpc.Request) (any, error) {
-		if req.IsNotification() {
-			return next(ctx, req)
-		}
-		s := &scannedRequest{Context: ctx}
-		s.err = s.request.open(ctx, req)
-		s.raw = s.request.Params
-		return next(s, s.request.Request)
-	}
-}
-
-// request returns the request for a call of handle. It fails if the params are invalid.
-func (s *Server) request(ctx context.Context, req *rpc.Request) (*request, error) {
-	var scanned *scannedRequest
-	if len(s.o.Middleware) > 0 {
-		scanned, _ = ctx.Value(scannedKey{}).(*scannedRequest)
-	}
-	if scanned != nil && scanned.Of(req.Params) && scanned.used.CompareAndSwap(false, true) {
-		scanned.request.Context, scanned.request.Request = ctx, req
-		return &scanned.request, scanned.err
-	}
-	r := new(request)
-	err := r.open(ctx, req)
-	if scanned != nil {
-		// middleware may have changed the params, but not by which tool the client calls
-		r.through, r.refused, r.finds = scanned.request.through, scanned.request.refused,
-			scanned.request.finds
-	}
-	return r, err
-}
-
-// Of implements requestParams of package telemetry.
-func (s *scannedRequest) Of(params json.RawMessage) bool {
-	return jsonscan.Same(params, s.raw)
-}
-
-// Param implements requestParams of package telemetry.
-func (s *scannedRequest) Param(name string) json.RawMessage {
-	return s.request.params.Get([]byte(name))
-}
-
-// MetaValue implements requestParams of package telemetry.
-func (s *scannedRequest) MetaValue(key string) json.RawMessage {
-	if value := s.request.params.Meta.Member([]byte(key)); value != nil {
-		return *value
-	}
-	return nil
-}
 
 // ConnFrom returns the connection of the request or hook call that ctx belongs to. Outside of these
 // it returns nil.

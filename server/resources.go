@@ -5,11 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/url"
-	"sync/atomic"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/uritemplate"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/items"
@@ -48,24 +45,6 @@ type ResourceTemplate struct {
 
 var errNoRead = errors.New("it needs Read")
 
-// checkResource returns an error if a resource is invalid.
-func checkResource(uri, name string) error {
-	if u, err := url.Parse(uri); err != nil || u.Scheme == "" || name == "" {
-		return errors.New("it needs an absolute URI and a Name")
-	}
-	return nil
-}
-
-// checkTemplate returns the parsed URI template. It returns an error if the resource template is
-// invalid.
-func checkTemplate(uriTemplate, name string) (*uritemplate.Template, error) {
-	parsed, err := uritemplate.Parse(uriTemplate)
-	if err == nil && name == "" {
-		err = errors.New("it needs a Name")
-	}
-	return parsed, err
-}
-
 // AddResource adds a resource, or replaces the one with the same URI. It fails if the URI is not
 // absolute, Name is empty or Read is nil.
 func (s *Server) AddResource(r Resource) error {
@@ -81,24 +60,6 @@ func (s *Server) AddResource(r Resource) error {
 	i.Extension, i.use = r.Extension, reading(r.URI, r.Read)
 	s.add(i)
 	return nil
-}
-
-// templates holds the resource templates, and a set that matches URIs with them.
-type templates struct {
-	collection
-	set atomic.Pointer[templateSet]
-}
-
-// A template is what only resource templates have of an item.
-type template struct {
-	*uritemplate.Template
-	// read returns the function that reads a URI with these values of the variables.
-	read func(uri string, values map[string]string) useFunc
-}
-
-type templateSet struct {
-	of  *listing
-	set *uritemplate.Set
 }
 
 // AddResourceTemplate adds a resource template, or replaces the one with the same URI template. It
@@ -123,37 +84,6 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
 	return nil
 }
 
-// match returns the template that a URI matches, and the values of its variables.
-func (t *templates) match(uri string) (*item, map[string]string) {
-	l := t.Listing()
-	set := t.set.Load()
-	if set == nil || set.of != l {
-		set = newTemplateSet(l)
-		t.set.Store(set)
-	}
-	return set.match(uri)
-}
-
-func newTemplateSet(l *listing) *templateSet {
-	parsed := make([]*uritemplate.Template, 0, len(l.Sorted))
-	for _, i := range l.Sorted {
-		parsed = append(parsed, i.template.Template)
-	}
-	return &templateSet{l, uritemplate.NewSet(parsed...)}
-}
-
-func (s *templateSet) match(uri string) (*item, map[string]string) {
-	index, values, ok := s.set.Match(uri)
-	if !ok {
-		return nil, nil
-	}
-	found := map[string]string{}
-	for name, value := range values {
-		found[name] = value.String()
-	}
-	return s.of.Sorted[index], found
-}
-
 // templateMatches is the provider of the resources whose URIs match a template.
 type templateMatches struct {
 	unlisted
@@ -161,12 +91,7 @@ type templateMatches struct {
 }
 
 func (t templateMatches) Find(_ context.Context, _ mcp.Kind, key []byte) *item {
-	uri := string(key)
-	i, values := t.match(uri)
-	if i == nil {
-		return nil
-	}
-	return unlistedResource(uri, i, i.template.read(uri, values))
+	return t.resource(string(key))
 }
 
 // uri returns the param uri, which must be a string.
@@ -211,11 +136,6 @@ func readResource(r *request) (*Result, error) {
 	return r.use(found, nil)
 }
 
-// unlistedResource returns a resource that belongs to a template or skill, or to none.
-func unlistedResource(uri string, of *item, read useFunc) *item {
-	return &item{Item: items.New(mcp.KindResource, uri, nil), of: of, use: read}
-}
-
 // reading returns the [useFunc] of a resource.
 func reading(uri string, read readFunc) useFunc {
 	return func(ctx context.Context, r *request, _ json.RawMessage) (*Result, error) {
@@ -241,24 +161,6 @@ func (r *request) readResult(result *mcp.ReadResourceResult, err error) (*Result
 		}
 	}
 	return r.encodeResult(&own, &own.Result)
-}
-
-// A ResourceSource computes resources and templates when a client asks for them: for example the
-// files of a directory or the rows of a table. Its functions must be safe for concurrent use. They
-// get the context of the request, from which [dispatch.PrincipalFrom] returns the caller.
-type ResourceSource struct {
-	// List returns the resources to list, and ListTemplates the templates, in any order. The server
-	// splits them into pages, so both are called for each page. An entry with an invalid URI, or
-	// without a name, is logged and left out. If a resource or template with the same key was added
-	// to the server, that one takes precedence. The error follows the rules of [Resource].Read. A
-	// nil function lists nothing.
-	List          func(ctx context.Context) ([]mcp.Resource, error)
-	ListTemplates func(ctx context.Context) ([]mcp.ResourceTemplate, error)
-
-	// Read is like [Resource].Read. It is called for each URI that belongs to no resource or
-	// template of the server, whether List returns it or not, and must return [ResourceNotFound]
-	// for a URI that does not exist. It is required.
-	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 }
 
 // ResourceListChanged notifies clients that the results of [ResourceSource].List or ListTemplates

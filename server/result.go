@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
+	"github.com/stdwire/stdwire/server/internal/legacy"
 	"github.com/stdwire/stdwire/server/internal/results"
 )
 
@@ -111,6 +113,32 @@ func (r *request) toolResult(form results.Form, envelope dispatch.Envelope) (*Re
 		results.Tool{Common: r.conn.server.results, Era: r.era, Form: form, Envelope: envelope}}
 	t.content = &t.tool
 	return &t.Result, nil
+}
+
+// toolError returns a result with IsError for invalid arguments, which the model can correct
+// (2026-07-28, server/tools, Error Handling).
+func (r *request) toolError(message string) (*Result, error) {
+	return r.rawToolResult(
+		&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: message}}, IsError: true})
+}
+
+// rawToolResult returns a tool's result in the form of the client's era.
+func (r *request) rawToolResult(result *mcp.CallToolResult) (*Result, error) {
+	if result == nil {
+		return nil, r.logError(errNoResult)
+	}
+	own := *result // the handler may return a shared result
+	if own.Content == nil && own.StructuredContent != nil {
+		own.Content = []mcp.Content{&mcp.TextContent{Text: string(own.StructuredContent)}}
+	}
+	own.Content = slices.Clone(own.Content)
+	for i, block := range own.Content {
+		own.Content[i] = legacy.Content(r.era.Revision, block)
+	}
+	if !r.era.AllowsStructured(own.StructuredContent) {
+		own.StructuredContent = nil
+	}
+	return r.encodeResult(&own, &own.Result)
 }
 
 // encodeResult encodes a handler's result for the client's era. base points into result, which must

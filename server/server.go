@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -12,15 +11,14 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/contain"
-	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/internal/turn"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/clientevents"
-	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/results"
 	"github.com/stdwire/stdwire/server/internal/sealed"
+	"github.com/stdwire/stdwire/server/internal/skillindex"
 	"github.com/stdwire/stdwire/server/internal/subscriptions"
 )
 
@@ -122,6 +120,39 @@ type Options struct {
 	Hooks rpc.Hooks
 }
 
+// A ResourceSource computes resources and templates when a client asks for them: for example the
+// files of a directory or the rows of a table. Its functions must be safe for concurrent use. They
+// get the context of the request, from which [dispatch.PrincipalFrom] returns the caller.
+type ResourceSource struct {
+	// List returns the resources to list, and ListTemplates the templates, in any order. The server
+	// splits them into pages, so both are called for each page. An entry with an invalid URI, or
+	// without a name, is logged and left out. If a resource or template with the same key was added
+	// to the server, that one takes precedence. The error follows the rules of [Resource].Read. A
+	// nil function lists nothing.
+	List          func(ctx context.Context) ([]mcp.Resource, error)
+	ListTemplates func(ctx context.Context) ([]mcp.ResourceTemplate, error)
+
+	// Read is like [Resource].Read. It is called for each URI that belongs to no resource or
+	// template of the server, whether List returns it or not, and must return [ResourceNotFound]
+	// for a URI that does not exist. It is required.
+	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
+}
+
+// A Projection selects how operations become tools.
+type Projection int
+
+const (
+	// ToolPerOperation makes a tool of each operation, with the operation's arguments: fs.read
+	// becomes fs_read.
+	ToolPerOperation Projection = iota
+	// ToolPerService makes a tool of each service, which is the part of an operation's name before
+	// the first dot. The tool has two arguments: "action" is the rest of the operation's name, and
+	// "params" are the arguments of the operation. The additional actions help and schema describe
+	// the others, unless the service has operations with these names. An operation without a dot in
+	// its name becomes its own tool.
+	ToolPerService
+)
+
 // A Server serves MCP clients, any number of them at once. All its methods are safe for concurrent
 // use.
 //
@@ -140,7 +171,6 @@ type Server struct {
 	handler       rpc.Handler
 	interceptors  dispatch.Handler // the chain of Options.Interceptors; nil: there are none
 	tools         atomic.Pointer[tools]
-	headers       atomic.Pointer[toolHeaders]
 	views         toolViews
 	addedTools    collection
 	resources     collection
@@ -165,91 +195,48 @@ type Server struct {
 	deferred         map[subscriptions.Change]struct{}
 }
 
-// New returns a server with default options that offers the operations of the catalog, including
-// those that are added later. A nil catalog is an empty one.
-func New(info Info, catalog *dispatch.Catalog) *Server { return Options{}.New(info, catalog) }
+// An Integration has the methods of a [Server] for transports and gateways; applications do not
+// need them.
+//
+// A transport that receives messages one by one, such as package streamable, makes a [Conn] for
+// each client by NewConn or Stateless and passes messages to [Conn.Handle]. If several servers
+// offer the same to its clients, it passes on by Announce what OnChange tells.
+//
+// A gateway, such as package client/host/gateway, offers the items of other servers by AddItem,
+// Declare and SetUpstreams. It follows its own clients by OnClientEvent and SubscribedResources,
+// and tells them by ListsChanged that they may see something else.
+//
+// All its methods are safe for concurrent use. Callbacks may block and may call the server: none is
+// called with a lock held. A panic in a callback is logged and recovered.
+type Integration struct{ s *Server }
 
-// New returns a server with these options.
-func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
-	if catalog == nil {
-		catalog = dispatch.NewCatalog()
-	}
-	o.PageSize = cmp.Or(o.PageSize, 1000)
-	o.MaxSubscriptions = cmp.Or(o.MaxSubscriptions, 1024)
-	o.MaxWatched = cmp.Or(o.MaxWatched, 1024)
-	o.ListTTL = max(o.ListTTL, 0)
-	if o.Limits.MaxAppend <= 0 {
-		o.Limits.MaxAppend = min(mcp.DefaultMaxSend,
-			cmp.Or(max(o.Limits.MaxFrame, 0), mcp.DefaultMaxSend))
-	}
-	o.PublicLists = o.PublicLists && o.Visible == nil && o.Resources == nil
-	if o.Visible != nil {
-		o.ListTTL = 0
-	}
-	if o.Memory == nil {
-		o.Memory = dispatch.NewBudget(256 << 20)
-	}
-	if o.Watched == nil {
-		o.Watched = dispatch.NewBudget(16 << 20)
-	}
-	o.Logger = contain.Logger(o.Logger)
-	o.Dispatch.ShowErrors = o.Dispatch.ShowErrors || o.ShowErrors
-	o.Dispatch.Translate = translateRPC(o.Dispatch.Translate)
-	o.Dispatch.Logger = cmp.Or(o.Dispatch.Logger, o.Logger)
-	encoded, err := mcp.Marshal(info)
-	if err != nil {
-		// only an invalid raw JSON field can cause this
-		panic("server: the Info cannot be encoded: " + err.Error())
-	}
-	s := &Server{
-		o: o, results: results.New(encoded, o.ListTTL), sealer: sealed.Lazy(o.StateKey),
-		catalog: catalog, dispatcher: o.Dispatch.New(catalog),
-		log: lograte.Logger(o.Logger), conns: make(map[*Conn]struct{}),
-		watchers: make(subscriptions.Watchers[*Conn]),
-		deferred: make(map[subscriptions.Change]struct{}),
-	}
-	s.o.Hooks.Panic = s.logPanics(o.Hooks.Panic)
-	if s.extensions, err = newExtensions(o.Extensions); err != nil {
-		panic("server: the Extensions: " + err.Error())
-	}
-	s.clientEvents.First, s.clientEvents.Last = ClientReady, ClientGone
-	s.clientEvents.Run = func(fn func()) { s.runCallback("OnClientEvent", fn) }
-	s.clientEvents.Ended = func(c *Conn) bool { return c.ctx.Err() != nil }
-	s.closedAccount = (*quota.Pool)(o.Memory).Open("")
-	s.closedAccount.Close()
-	s.tasks.init(o.Tasks, s.log)
-	modern := &era.Era{Modern: true, Revision: mcp.Latest}
-	if _, err := mcp.Marshal(s.capabilities(modern)); err != nil {
-		panic("server: the Extensions cannot be encoded: " + err.Error())
-	}
-	s.handler = s.handle
-	if len(o.Middleware) > 0 {
-		s.handler = scan(rpc.Chain(s.handle, o.Middleware...))
-	}
-	s.interceptors = dispatch.Chain(o.Interceptors)
-	s.added = map[mcp.Kind]*collection{mcp.KindTool: &s.addedTools, mcp.KindPrompt: &s.prompts,
-		mcp.KindResource: &s.resources, mcp.KindResourceTemplate: &s.templates.collection,
-		mcp.KindSkill: &s.skills.collection}
-	s.providers = s.newProviders()
-	if err := s.initToolViews(); err != nil {
-		panic("server: the tools that find others: " + err.Error()) // their schemas are constant
-	}
-	s.upstreams.Store(&Upstreams{})
-	s.apps.tools.Store(&map[string]mcp.ToolUI{})
-	if o.Resources != nil {
-		if o.Resources.Read == nil {
-			panic("server: Options.Resources needs Read")
-		}
-		s.resources.EverUsed.Store(true)
-	}
-	return s
-}
+// Integration returns the methods for transports and gateways.
+func (s *Server) Integration() Integration { return Integration{s} }
+
+// Options returns the options of the server, with the defaults of those that are zero. A transport
+// opens an account in the pool of Memory for each principal. It calls the hooks that
+// [rpc.Hooks.Safe] returns for each message, unless an [rpc.Peer] does. Hooks.Panic is not nil and
+// logs panics already: these Hooks must not be given to another server, which would log them again.
+func (i Integration) Options() Options { return i.s.o }
 
 // runCallback calls a callback of the application, and logs it if it panics.
 func (s *Server) runCallback(name string, f func()) {
 	if failure := contain.Run(f); failure != nil {
 		s.log.Error("a callback did not return", "callback", name, "error", failure, "stack",
 			string(failure.Stack))
+	}
+}
+
+func (s *Server) declaredKinds() declaredKinds {
+	return declaredKinds{
+		tools: true,
+		resources: s.resources.EverUsed.Load() || s.templates.EverUsed.Load() ||
+			s.skills.EverUsed.Load(), // the files are resources
+		prompts:     s.prompts.EverUsed.Load(),
+		completions: s.completions.Load(),
+		tasks:       s.tasks.enabled.Load(),
+		apps:        s.apps.used.Load(),
+		skills:      s.skills.EverUsed.Load(),
 	}
 }
 
@@ -276,4 +263,68 @@ func (s *Server) removeConn(c *Conn) {
 		s.stopCatalogWatch()
 		s.stopCatalogWatch = nil
 	}
+}
+
+// skills holds the skills of a server.
+type skills struct {
+	collection
+	indexed atomic.Pointer[skillIndex]
+	sources skillSources
+}
+
+// A skillIndex is the index of the skills in a listing.
+type skillIndex struct {
+	*skillindex.Index
+	of *listing
+}
+
+func (s *skills) index() *skillIndex {
+	l := s.Listing()
+	if x := s.indexed.Load(); x != nil && x.of == l {
+		return x
+	}
+	all := make([]*mcp.Skill, 0, len(l.Sorted))
+	for _, i := range l.Sorted {
+		all = append(all, &i.skill.Skill)
+	}
+	x := &skillIndex{skillindex.New(all), l}
+	s.indexed.Store(x)
+	return x
+}
+
+// skillSources holds the file systems of AddSkills.
+type skillSources struct {
+	mu  sync.Mutex // serializes all changes
+	all []*skillindex.Source
+}
+
+// has reports whether a file system has a skill. The caller holds mu.
+func (all *skillSources) has(uri string) bool {
+	return slices.ContainsFunc(all.all, func(source *skillindex.Source) bool {
+		return source.Tree.Load().Skill(uri) != nil
+	})
+}
+
+// apps are the apps of a server.
+type apps struct {
+	used  atomic.Bool // an app was added once, or apps of other servers are forwarded
+	mu    sync.Mutex
+	tools atomic.Pointer[map[string]mcp.ToolUI] // by name of the tool; never nil nor modified
+}
+
+// toolsWithout returns a copy of the tools without those of an app. The caller holds mu.
+func (a *apps) toolsWithout(uri string) map[string]mcp.ToolUI {
+	tools := maps.Clone(*a.tools.Load())
+	maps.DeleteFunc(tools, func(_ string, ui mcp.ToolUI) bool { return ui.ResourceURI == uri })
+	return tools
+}
+
+// has reports whether the server itself has an app with this URI.
+func (a *apps) has(uri string) bool {
+	for _, ui := range *a.tools.Load() {
+		if ui.ResourceURI == uri {
+			return true
+		}
+	}
+	return false
 }

@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/skill"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/items"
 	"github.com/stdwire/stdwire/server/internal/skillindex"
 )
@@ -34,13 +31,6 @@ type Skill struct {
 	ReadDirectory func(ctx context.Context, uri string) ([]mcp.Resource, error)
 }
 
-// skills holds the skills of a server.
-type skills struct {
-	collection
-	indexed atomic.Pointer[skillIndex]
-	sources skillSources
-}
-
 // AddSkill adds a skill, or replaces the one with the same URI. It fails if Read is nil, if the
 // entry breaks a rule of the specification, or if AddSkills has added the skill. A skill may have
 // at most 512 files and 16 MiB. The server declares the extension to clients that connect after the
@@ -51,23 +41,6 @@ func (s *Server) AddSkill(skill Skill) error {
 		err = s.addSkill(i)
 	}
 	return itemError(mcp.KindSkill, skill.URI, err)
-}
-
-func (s *Server) addSkill(i *item) error {
-	s.skills.sources.mu.Lock()
-	defer s.skills.sources.mu.Unlock()
-	if s.skills.sources.has(i.Key) {
-		return errors.New("AddSkills has already added it")
-	}
-	s.add(i)
-	return nil
-}
-
-// A skillEntry is what only skills have of an item.
-type skillEntry struct {
-	mcp.Skill
-	read      func(uri string) useFunc // reads a file
-	directory func(ctx context.Context, uri string) (json.RawMessage, error)
 }
 
 func newSkillItem(s Skill) (*item, error) {
@@ -97,26 +70,6 @@ func newSkillItem(s Skill) (*item, error) {
 	return i, nil
 }
 
-// A skillIndex is the index of the skills in a listing.
-type skillIndex struct {
-	*skillindex.Index
-	of *listing
-}
-
-func (s *skills) index() *skillIndex {
-	l := s.Listing()
-	if x := s.indexed.Load(); x != nil && x.of == l {
-		return x
-	}
-	all := make([]*mcp.Skill, 0, len(l.Sorted))
-	for _, i := range l.Sorted {
-		all = append(all, &i.skill.Skill)
-	}
-	x := &skillIndex{skillindex.New(all), l}
-	s.indexed.Store(x)
-	return x
-}
-
 // skillFiles is the provider of the files of skills, as resources: of those that skills list, or of
 // those in the directories of dynamic skills.
 type skillFiles struct {
@@ -144,20 +97,6 @@ func (p skillFiles) Find(_ context.Context, _ mcp.Kind, key []byte) *item {
 		}
 	}
 	return unlistedResource(uri, i, i.skill.read(uri))
-}
-
-// skillsExtension returns the skills extension.
-func skillsExtension() *extension {
-	return &extension{
-		Extension: Extension{ID: mcp.ExtensionSkills,
-			Settings: mcp.SkillsSettings{DirectoryRead: true}, ServerOnly: true},
-		offered: func(_ *era.Era, has declaredKinds) bool { return has.skills },
-		methods: map[string]method{
-			mcp.MethodListSkills:    {legacy: true, modern: true, handle: listSkills},
-			mcp.MethodGetSkill:      {legacy: true, modern: true, handle: getSkill},
-			mcp.MethodReadDirectory: {legacy: true, modern: true, handle: readDirectory},
-		},
-	}
 }
 
 // listSkills answers skills/list. The specification describes only the modern era. The result has
@@ -238,19 +177,6 @@ func readDirectory(r *request) (*Result, error) {
 	}
 	p.Hints = items.HintsNever
 	return &p.Result, nil
-}
-
-// skillSources holds the file systems of AddSkills.
-type skillSources struct {
-	mu  sync.Mutex // serializes all changes
-	all []*skillindex.Source
-}
-
-// has reports whether a file system has a skill. The caller holds mu.
-func (all *skillSources) has(uri string) bool {
-	return slices.ContainsFunc(all.all, func(source *skillindex.Source) bool {
-		return source.Tree.Load().Skill(uri) != nil
-	})
 }
 
 // AddSkills adds the skills of a file system, such as an [embed.FS] or that of an [os.Root]. Each

@@ -163,6 +163,29 @@ func (s *Server) accept(r *request, sub *subscriptions.Subscription,
 	return mcp.Marshal(got)
 }
 
+// acceptTasks adds the requested tasks of the client to a subscription and returns their ids. It
+// also queues notifications of their current states, because a task may have ended just before.
+func (s *Server) acceptTasks(r *request, sub *subscriptions.Subscription,
+	ids []string) (accepted []string, err error) {
+	if !r.negotiated(mcp.ExtensionTasks) {
+		return nil, errNeedsTasks()
+	}
+	for _, id := range unique(ids) {
+		_, record, err := s.tasks.Find(r, id)
+		if err != nil {
+			return nil, r.taskStoreError(err)
+		}
+		if !r.maySeeTask(record) {
+			continue
+		}
+		n := subscriptions.Change{Method: mcp.NotificationTask, Subject: id}
+		sub.Subjects = append(sub.Subjects, n)
+		sub.Missed = append(sub.Missed, n)
+		accepted = append(accepted, id)
+	}
+	return accepted, nil
+}
+
 // unique returns the first occurrence of each string.
 func unique(all []string) (first []string) {
 	seen := make(map[string]bool, len(all))
@@ -316,12 +339,4 @@ func (i Integration) SubscribedResources() []string {
 	i.s.mu.Lock()
 	defer i.s.mu.Unlock()
 	return slices.Sorted(maps.Keys(i.s.watchers))
-}
-
-// subscriptionsChanged calls the function SubscriptionsChanged of [Upstreams]. The caller holds no
-// lock.
-func (s *Server) subscriptionsChanged() {
-	if changed := s.upstreams.Load().SubscriptionsChanged; changed != nil {
-		s.runCallback("SubscriptionsChanged", changed)
-	}
 }

@@ -21,6 +21,29 @@ var (
 	paramTaskID = []byte("taskId")
 )
 
+// BecomeTask turns the call of a [RawTool] with TaskLater into a task: the client gets its response
+// now, and the handler continues with ctx. Before that, requests to the client work as in any call,
+// and the handler may run several times. Afterwards they are input requests of the task, and the
+// handler does not run again. BecomeTask does nothing if the call is a task already or the client
+// cannot have tasks.
+//
+// It returns an error if there are too many tasks, or if the client has disconnected or has not
+// responded yet. The handler must return this error. Call BecomeTask before the handler returns. It
+// is safe for concurrent use.
+func BecomeTask(ctx context.Context) error {
+	if r := requestFrom(ctx); r != nil && r.task != nil {
+		return r.task.Create()
+	}
+	return nil
+}
+
+// Close ends all running tasks as failed and waits until their handlers have returned or ctx ends.
+// If ctx ends first, the error says how many handlers still run. Afterwards no task can be created.
+// Close does not close connections. It may be called more than once.
+func (s *Server) Close(ctx context.Context) error {
+	return s.tasks.Close(ctx)
+}
+
 // callToolOrTask handles tools/call if the server has tasks. In the modern era the server decides
 // whether the call becomes a task, if the client supports tasks. In 2025-11-25 the client decides,
 // as far as the tool permits.
@@ -91,6 +114,17 @@ func (r *request) callToolOrTask(found *item) (*Result, error) {
 			Meta: mcp.Meta{mcp.MetaServerInfo: r.conn.server.results.Info}}, Task: initial,
 	})
 	return NewResult(text), err
+}
+
+// taskSupport says whether a call with these arguments may be a task.
+func (i *item) taskSupport(arguments json.RawMessage, all *tasks) mcp.TaskSupport {
+	if i.tool.service == nil {
+		return i.Tasks
+	}
+	if op := i.tool.operationFor(arguments); op != nil {
+		return all.support(op)
+	}
+	return mcp.TaskForbidden
 }
 
 // newTask returns the request of a tool's handler that does not depend on the client's request, r.
@@ -201,4 +235,16 @@ func (r *request) taskOwner() string {
 		return "legacy " + c.principal
 	}
 	return task.OwnerSession + c.sessionID()
+}
+
+// taskStoreError returns the error of a request for which the store of tasks could not be used. A
+// client may try again what a store that servers share did not answer.
+func (r *request) taskStoreError(err error) error {
+	if !errors.Is(err, task.ErrUnavailable) {
+		return r.logError(err)
+	}
+	r.conn.server.log.Warn("the store of tasks cannot be used", "error", err)
+	return &rpc.Error{Code: rpc.CodeBusy, Message: "what this server shares with others cannot be " +
+		"reached now, so nothing can be said or done about tasks; try again in a moment",
+		Data: json.RawMessage(`{"retryAfterMs":1000}`)}
 }

@@ -1,19 +1,14 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/items"
-	"github.com/stdwire/stdwire/server/internal/outgoing"
-	"github.com/stdwire/stdwire/server/internal/subscriptions"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
 
@@ -34,21 +29,6 @@ func (r *request) needTasks() error {
 func (r *request) maySeeTask(record *task.Record) bool {
 	return record != nil && record.Owner == r.taskOwner() &&
 		(record.Tool == "" || r.conn.server.showsTasksOf(r, record.Tool))
-}
-
-// showsTasksOf reports whether the client of the request in ctx may see the tasks of a tool. While
-// there are tools that depend on the caller, those of an unknown one are hidden: it may be one that
-// Options.Visible hides, of a server that does not return its list now.
-func (s *Server) showsTasksOf(ctx context.Context, tool string) bool {
-	if s.o.Visible == nil {
-		return true
-	}
-	if s.ownItems(ctx) != nil {
-		if _, known := (Integration{s}).Origin(ctx, mcp.KindTool, tool); !known {
-			return false
-		}
-	}
-	return s.o.Visible(ctx, mcp.KindTool, tool)
 }
 
 // findTask returns the record of the task that a request names, and the task itself if it runs on
@@ -78,18 +58,6 @@ func (r *request) findTask() (*task.Task, task.Record, error) {
 
 func unknownTask(id string) error {
 	return rpc.Errorf(rpc.CodeInvalidParams, "Unknown task: %.200s; it may have expired", id)
-}
-
-// taskStoreError returns the error of a request for which the store of tasks could not be used. A
-// client may try again what a store that servers share did not answer.
-func (r *request) taskStoreError(err error) error {
-	if !errors.Is(err, task.ErrUnavailable) {
-		return r.logError(err)
-	}
-	r.conn.server.log.Warn("the store of tasks cannot be used", "error", err)
-	return &rpc.Error{Code: rpc.CodeBusy, Message: "what this server shares with others cannot be " +
-		"reached now, so nothing can be said or done about tasks; try again in a moment",
-		Data: json.RawMessage(`{"retryAfterMs":1000}`)}
 }
 
 // errElsewhere is the error for a task of another server, which the store of the application knows.
@@ -265,85 +233,4 @@ func listTasks(r *request) (*Result, error) {
 		}
 	}
 	return r.encodeResult(result, &result.Result)
-}
-
-// appendTask appends the members of a notification about the current state of a task. It appends
-// nothing if the task no longer exists.
-func (s *Server) appendTask(ctx context.Context, params outgoing.Params,
-	n subscriptions.Change) outgoing.Params {
-	_, record, err := s.tasks.Find(ctx, n.Subject)
-	if err != nil || record == nil {
-		return params
-	}
-	var state any = record.Task
-	if n.Method == mcp.NotificationTaskStatus {
-		state = task.Experimental(&record.Task)
-	}
-	text, err := mcp.Marshal(state)
-	if err != nil {
-		return params
-	}
-	return append(params, text[1:len(text)-1]...)
-}
-
-// acceptTasks adds the requested tasks of the client to a subscription and returns their ids. It
-// also queues notifications of their current states, because a task may have ended just before.
-func (s *Server) acceptTasks(r *request, sub *subscriptions.Subscription,
-	ids []string) (accepted []string, err error) {
-	if !r.negotiated(mcp.ExtensionTasks) {
-		return nil, errNeedsTasks()
-	}
-	for _, id := range unique(ids) {
-		_, record, err := s.tasks.Find(r, id)
-		if err != nil {
-			return nil, r.taskStoreError(err)
-		}
-		if !r.maySeeTask(record) {
-			continue
-		}
-		n := subscriptions.Change{Method: mcp.NotificationTask, Subject: id}
-		sub.Subjects = append(sub.Subjects, n)
-		sub.Missed = append(sub.Missed, n)
-		accepted = append(accepted, id)
-	}
-	return accepted, nil
-}
-
-// taskReplica returns what a store that servers share needs of this one.
-func (s *Server) taskReplica() task.Replica {
-	return task.Replica{Tasks: s.tasks.Tasks, Changed: s.taskChangedElsewhere,
-		Watched: s.watchedTasks}
-}
-
-// taskChangedElsewhere tells clients that a task has changed, which another server has said.
-func (s *Server) taskChangedElsewhere(id, session string) {
-	s.tasks.ChangedElsewhere(id)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if session == "" {
-		s.notifyConns(subscriptions.Change{Method: mcp.NotificationTask, Subject: id})
-		return
-	}
-	for c := range s.conns {
-		if c.hasSessionID(session) {
-			c.notifyChange(subscriptions.Change{Method: mcp.NotificationTaskStatus, Subject: id})
-		}
-	}
-}
-
-// watchedTasks returns the tasks that subscriptions include.
-func (s *Server) watchedTasks() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	watched := map[string]struct{}{}
-	for c := range s.conns {
-		c.mu.Lock()
-		for n := range c.told.Subjects() {
-			if n.Method == mcp.NotificationTask {
-				watched[n.Subject] = struct{}{}
-			}
-		}
-		c.mu.Unlock()
-	}
-	return slices.Collect(maps.Keys(watched))
 }

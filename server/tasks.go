@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"log/slog"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/items"
 	"github.com/stdwire/stdwire/server/internal/projection"
 	"github.com/stdwire/stdwire/server/internal/task"
@@ -52,29 +50,6 @@ type TaskOptions struct {
 	Store TaskStore
 }
 
-// BecomeTask turns the call of a [RawTool] with TaskLater into a task: the client gets its response
-// now, and the handler continues with ctx. Before that, requests to the client work as in any call,
-// and the handler may run several times. Afterwards they are input requests of the task, and the
-// handler does not run again. BecomeTask does nothing if the call is a task already or the client
-// cannot have tasks.
-//
-// It returns an error if there are too many tasks, or if the client has disconnected or has not
-// responded yet. The handler must return this error. Call BecomeTask before the handler returns. It
-// is safe for concurrent use.
-func BecomeTask(ctx context.Context) error {
-	if r := requestFrom(ctx); r != nil && r.task != nil {
-		return r.task.Create()
-	}
-	return nil
-}
-
-// Close ends all running tasks as failed and waits until their handlers have returned or ctx ends.
-// If ctx ends first, the error says how many handlers still run. Afterwards no task can be created.
-// Close does not close connections. It may be called more than once.
-func (s *Server) Close(ctx context.Context) error {
-	return s.tasks.Close(ctx)
-}
-
 // tasks holds the tasks of a server.
 type tasks struct {
 	*task.Tasks
@@ -110,31 +85,6 @@ func (t *tasks) serviceSupport(s *projection.Service) mcp.TaskSupport {
 		}
 	}
 	return mcp.TaskForbidden
-}
-
-// taskSupport says whether a call with these arguments may be a task.
-func (i *item) taskSupport(arguments json.RawMessage, all *tasks) mcp.TaskSupport {
-	if i.tool.service == nil {
-		return i.Tasks
-	}
-	if op := i.tool.operationFor(arguments); op != nil {
-		return all.support(op)
-	}
-	return mcp.TaskForbidden
-}
-
-// tasksExtension returns the tasks extension. The server offers it once it has tasks.
-func tasksExtension() *extension {
-	return &extension{
-		Extension: Extension{ID: mcp.ExtensionTasks},
-		offered:   func(e *era.Era, has declaredKinds) bool { return e.Modern && has.tasks },
-		methods: map[string]method{
-			mcp.MethodGetTask:    {modern: true, handle: getTask},
-			mcp.MethodUpdateTask: {modern: true, handle: updateTask},
-			mcp.MethodCancelTask: {modern: true, handle: cancelTask},
-		},
-		undeclared: errNeedsTasks, // tasks extension, "Capability Negotiation"
-	}
 }
 
 // A TaskStore stores tasks, so that clients find them until they expire. A server writes a task

@@ -5,53 +5,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/discovery"
 	"github.com/stdwire/stdwire/server/internal/items"
-	"github.com/stdwire/stdwire/server/internal/legacy"
 	"github.com/stdwire/stdwire/server/internal/mrtr"
 	"github.com/stdwire/stdwire/server/internal/projection"
 	"github.com/stdwire/stdwire/server/internal/results"
 )
-
-// A Projection selects how operations become tools.
-type Projection int
-
-const (
-	// ToolPerOperation makes a tool of each operation, with the operation's arguments: fs.read
-	// becomes fs_read.
-	ToolPerOperation Projection = iota
-	// ToolPerService makes a tool of each service, which is the part of an operation's name before
-	// the first dot. The tool has two arguments: "action" is the rest of the operation's name, and
-	// "params" are the arguments of the operation. The additional actions help and schema describe
-	// the others, unless the service has operations with these names. An operation without a dot in
-	// its name becomes its own tool.
-	ToolPerService
-)
-
-// A tool is what only tools have of an item.
-type tool struct {
-	operation *dispatch.Operation // the operation of the catalog whose definition this is, or nil
-	service   *projection.Service // the service whose operations calls select, or nil
-	taskLater bool                // see RawTool.TaskLater
-	forwarded bool                // the tool of another server
-	listed    bool                // see Item.Listed
-}
-
-// operationFor returns the operation of the catalog that a call with these arguments runs, or nil.
-func (t *tool) operationFor(arguments []byte) *dispatch.Operation {
-	if t.service == nil {
-		return t.operation
-	}
-	op, _, _ := t.service.Route(arguments)
-	return op
-}
 
 // nameOf returns the name of an operation, or "" for nil.
 func nameOf(op *dispatch.Operation) string {
@@ -59,15 +27,6 @@ func nameOf(op *dispatch.Operation) string {
 		return ""
 	}
 	return op.Name()
-}
-
-// tools holds all tools of a server. The value is replaced when the catalog, the added tools or the
-// apps change.
-type tools struct {
-	operations []*dispatch.Operation // of the catalog when this value was made
-	raw        *listing
-	apps       *map[string]mcp.ToolUI
-	*listing
 }
 
 // toolList returns the current tools. The catalog returns the same slice as long as it does not
@@ -117,7 +76,8 @@ func (s *Server) toolList() *tools {
 	for _, i := range raw.Sorted {
 		add(i)
 	}
-	now := &tools{operations: operations, raw: raw, apps: apps, listing: items.NewListing(byKey)}
+	now := &tools{operations: operations, raw: raw, apps: apps, listing: items.NewListing(byKey),
+		headers: map[string][]paramheader.Param{}}
 	s.tools.Store(now)
 	return now
 }
@@ -133,14 +93,57 @@ func usingService(s *projection.Service) useFunc {
 	}
 }
 
-// toolItem returns the item of a tool with this definition.
-func toolItem(name string, t *tool, tasks mcp.TaskSupport, definition []byte) *item {
-	i := newItem(mcp.KindTool, name, definition)
-	i.tool, i.Tasks, i.Legacy = t, tasks, nil
-	if legacy, ok := legacy.ToolDefinition(definition); ok {
-		i.Legacy = legacy
+// toolWithApp returns the item of a tool with its app, if it has one. If the model may not call the
+// tool, the tool exists only for clients with apps.
+func (s *Server) toolWithApp(i *item, apps *map[string]mcp.ToolUI) *item {
+	ui, has := (*apps)[i.Key]
+	if !has {
+		return i
 	}
-	return i
+	with := *i
+	var err, legacyErr error
+	with.Definition, err = items.WithApp(i.Definition, ui)
+	if i.Legacy != nil {
+		with.Legacy, legacyErr = items.WithApp(i.Legacy, ui)
+	}
+	if err = cmp.Or(err, legacyErr); err != nil {
+		s.log.Error("a tool is listed without its app: its definition is invalid", "tool", i.Key,
+			"error", err)
+		return i
+	}
+	if !ui.Allows(mcp.VisibleToModel) {
+		with.Extension = mcp.ExtensionApps
+	}
+	return &with
+}
+
+// toolsFor returns the tools of the server and those that only the caller of the request in ctx
+// has.
+func (s *Server) toolsFor(ctx context.Context) *listing {
+	static, sets := s.toolList().listing, s.ownItems(ctx)
+	if len(sets) == 0 {
+		return static
+	}
+	if known := sets[0].all.Load(); known != nil && known.static == static &&
+		slices.Equal(known.sets, sets) {
+		return known.listing
+	}
+	all := static
+	for _, set := range sets {
+		all = all.With(set.lists[mcp.KindTool])
+	}
+	sets[0].all.Store(&ownTools{static, sets, all})
+	return all
+}
+
+// ToolBytes returns the size of the definitions of the tools of each server, by the IDs of
+// [Item].Server; "" is for those of no other server. A token of a model is about four bytes.
+func (i Integration) ToolBytes() map[string]int {
+	sizes := map[string]int{}
+	for _, item := range i.s.toolList().Sorted {
+		sizes[item.server] += len(item.Definition)
+	}
+	return sizes
 }
 
 // toolProvider is the provider of tools: the operations of the catalog and the added tools, with
@@ -206,6 +209,21 @@ func callTool(r *request) (*Result, error) {
 		return r.callToolOrTask(found)
 	}
 	return r.use(found, r.params.Get(paramArguments))
+}
+
+// checkCaller returns the result for a client that may not call a tool in the way it has, or nil.
+func (r *request) checkCaller(found *item, name []byte) (*Result, error) {
+	switch {
+	case r.through == discovery.Unknown:
+		return nil, nil
+	case found == nil:
+		return r.toolError("Unknown tool: " + printable.TruncateBytes(string(name), 200) + ". " +
+			discovery.Find + " returns the names of tools.")
+	}
+	if err := r.through.Check(string(name), found.Definition); err != nil {
+		return r.toolError(err.Error())
+	}
+	return nil, nil
 }
 
 // An operationTool is a tool that runs an operation: one of the catalog if the form is
@@ -276,9 +294,8 @@ func (t operationTool) dispatch(ctx context.Context, r *request,
 }
 
 const (
-	keyConfirm        = "confirm_operation" // key of the question in the modern era
-	confirmTimeout    = 10 * time.Minute    // for a person to answer, in the legacy era
-	maxShownArguments = 2000                // bytes of the arguments in the message
+	confirmTimeout    = 10 * time.Minute // for a person to answer, in the legacy era
+	maxShownArguments = 2000             // bytes of the arguments in the message
 )
 
 // confirm asks the client's user to confirm a call that was refused with

@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/toolsearch"
 	"github.com/stdwire/stdwire/server/internal/discovery"
 	"github.com/stdwire/stdwire/server/internal/items"
 )
@@ -81,6 +82,12 @@ type toolViews struct {
 	index    *toolIndex              // the latest; nil before the first search
 	building chan struct{}           // closed when another one has been made; nil: none is
 	own      map[*listing]*toolIndex // see ownIndex
+}
+
+// A toolIndex is the index of the tools of a listing.
+type toolIndex struct {
+	of *listing
+	*toolsearch.Index
 }
 
 // A fitting is what a view says about names and descriptions.
@@ -210,16 +217,6 @@ func (s *Server) shownTools(r *request, all *listing) *listing {
 		"tools", use.Tools, "bytes", use.Bytes, "listed_bytes", use.Listed, "other_names",
 		use.Names, "cut_descriptions", use.Cut)
 	return shown
-}
-
-// ToolBytes returns the size of the definitions of the tools of each server, by the IDs of
-// [Item].Server; "" is for those of no other server. A token of a model is about four bytes.
-func (i Integration) ToolBytes() map[string]int {
-	sizes := map[string]int{}
-	for _, item := range i.s.toolList().Sorted {
-		sizes[item.server] += len(item.Definition)
-	}
-	return sizes
 }
 
 func (v *toolViews) record(use ToolViewUse) {

@@ -18,7 +18,7 @@ import (
 // unlimitedLoggers are the places, by file and expression, where a package that peers can reach
 // makes or takes a logger without the limit of lograte.Logger, and why.
 var unlimitedLoggers = map[string]string{
-	"server/server.go contain.Logger(o.Logger)": "passed to the dispatcher, which limits its own " +
+	"server/serve.go contain.Logger(o.Logger)": "passed to the dispatcher, which limits its own " +
 		"lines; New limits those of the server",
 	"server/logging.go slog.Default()": "for lines of the application",
 	"server/logging.go slog.New(slog.NewMultiHandler(log.Handler(), toClient))": "for lines of the " +
