@@ -13,7 +13,6 @@ import (
 	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
 	"github.com/stdwire/stdwire/server/internal/subscriptions"
-	"github.com/stdwire/stdwire/server/internal/task"
 )
 
 // notifyChange notifies all connections now, or later if list changes are deferred: see
@@ -118,6 +117,9 @@ func (c *Conn) sendChanges() {
 	}
 }
 
+// notificationKey is the key of the context of a notification that belongs to no request.
+type notificationKey struct{}
+
 // maySeeChange reports whether the client may still see the subject of a change.
 func (c *Conn) maySeeChange(n subscriptions.Change) bool {
 	s := c.server
@@ -165,7 +167,7 @@ func (s *Server) changeParams(ctx context.Context, n subscriptions.Change,
 	case mcp.NotificationResourceUpdated:
 		params = jsonscan.AppendString(append(params, `"uri":`...), n.Subject)
 	case mcp.NotificationTask, mcp.NotificationTaskStatus:
-		if params = s.appendTask(ctx, params, n); len(params) == 1 {
+		if params = s.tasks.appendTask(ctx, params, n); len(params) == 1 {
 			return nil, false
 		}
 	}
@@ -178,25 +180,6 @@ func (s *Server) changeParams(ctx context.Context, n subscriptions.Change,
 		params = append(params, ',')
 	}
 	return append(append(append(params, `"_meta":`...), meta...), "}}"...), true
-}
-
-// appendTask appends the members of a notification about the current state of a task. It appends
-// nothing if the task no longer exists.
-func (s *Server) appendTask(ctx context.Context, params outgoing.Params,
-	n subscriptions.Change) outgoing.Params {
-	_, record, err := s.tasks.Find(ctx, n.Subject)
-	if err != nil || record == nil {
-		return params
-	}
-	var state any = record.Task
-	if n.Method == mcp.NotificationTaskStatus {
-		state = task.Experimental(&record.Task)
-	}
-	text, err := mcp.Marshal(state)
-	if err != nil {
-		return params
-	}
-	return append(params, text[1:len(text)-1]...)
 }
 
 // DeferListChanged defers list_changed notifications until release is called, so that related
@@ -380,43 +363,4 @@ func (s *Server) NotifyAll(ctx context.Context, method string, params any) error
 	s.mu.Unlock()
 	sending.Wait()
 	return ctx.Err()
-}
-
-// taskReplica returns what a store that servers share needs of this one.
-func (s *Server) taskReplica() task.Replica {
-	return task.Replica{Tasks: s.tasks.Tasks, Changed: s.taskChangedElsewhere,
-		Watched: s.watchedTasks}
-}
-
-// taskChangedElsewhere tells clients that a task has changed, which another server has said.
-func (s *Server) taskChangedElsewhere(id, session string) {
-	s.tasks.ChangedElsewhere(id)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if session == "" {
-		s.notifyConns(subscriptions.Change{Method: mcp.NotificationTask, Subject: id})
-		return
-	}
-	for c := range s.conns {
-		if c.hasSessionID(session) {
-			c.notifyChange(subscriptions.Change{Method: mcp.NotificationTaskStatus, Subject: id})
-		}
-	}
-}
-
-// watchedTasks returns the tasks that subscriptions include.
-func (s *Server) watchedTasks() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	watched := map[string]struct{}{}
-	for c := range s.conns {
-		c.mu.Lock()
-		for n := range c.told.Subjects() {
-			if n.Method == mcp.NotificationTask {
-				watched[n.Subject] = struct{}{}
-			}
-		}
-		c.mu.Unlock()
-	}
-	return slices.Collect(maps.Keys(watched))
 }

@@ -7,7 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/internal/quota"
+	"github.com/stdwire/stdwire/internal/turn"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
@@ -320,6 +322,46 @@ func (c *Conn) unsolicitedLink() Link {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.link
+}
+
+// A connContext is a context with the connection of a message, and with the message's own link if
+// it has one.
+type connContext struct {
+	context.Context
+	conn *Conn
+	link Link // nil: the peer of the request
+}
+
+type connKey struct{}
+
+func (o *connContext) Value(key any) any {
+	switch key {
+	case connKey{}:
+		return o
+	case contextkey.Connection{}:
+		return o.conn
+	case contextkey.Principal{}:
+		return o.conn.principal
+	case contextkey.Session{}:
+		return o.conn.publicSession()
+	case turn.Key{}:
+		return &o.conn.server.line
+	case task.Key{}:
+		if s := o.conn.server; s.o.Tasks.Store == nil {
+			return s.tasks.replica
+		}
+		return nil
+	}
+	return o.Context.Value(key)
+}
+
+// ConnFrom returns the connection of the request or hook call that ctx belongs to. Outside of these
+// it returns nil.
+func ConnFrom(ctx context.Context) *Conn {
+	if o, ok := ctx.Value(connKey{}).(*connContext); ok {
+		return o.conn
+	}
+	return nil
 }
 
 // A ClientEvent is a change of a legacy client's state.

@@ -20,19 +20,15 @@ import (
 // [Server] for its kind do. A tool may have any name, because the other server has chosen it.
 func (i Integration) AddItem(item Item) error {
 	key := item.Kind.KeyOf(item.Definition)
-	return itemError(item.Kind, key, i.s.addItem(&item, key))
-}
-
-func (s *Server) addItem(from *Item, key string) error {
-	i, err := from.item(key)
+	added, err := item.item(key)
 	switch {
 	case err != nil:
-		return err
-	case from.Kind == mcp.KindSkill:
-		return s.addSkill(i)
+	case item.Kind == mcp.KindSkill:
+		err = i.s.addSkill(added)
+	default:
+		i.s.add(added)
 	}
-	s.add(i)
-	return nil
+	return itemError(item.Kind, key, err)
 }
 
 // item returns the item as requests use it.

@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"sync"
-	"sync/atomic"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/internal/uritemplate"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/items"
@@ -82,18 +79,6 @@ func (t *tool) operationFor(arguments []byte) *dispatch.Operation {
 	return op
 }
 
-// tools holds all tools of a server. The value is replaced when the catalog, the added tools or the
-// apps change.
-type tools struct {
-	operations []*dispatch.Operation // of the catalog when this value was made
-	raw        *listing
-	apps       *map[string]mcp.ToolUI
-	*listing
-
-	mu      sync.RWMutex
-	headers map[string][]paramheader.Param // see Server.headerParams
-}
-
 // A template is what only resource templates have of an item.
 type template struct {
 	*uritemplate.Template
@@ -101,26 +86,9 @@ type template struct {
 	read func(uri string, values map[string]string) useFunc
 }
 
-// templates holds the resource templates, and a set that matches URIs with them.
-type templates struct {
-	collection
-	set atomic.Pointer[templateSet]
-}
-
 type templateSet struct {
 	of  *listing
 	set *uritemplate.Set
-}
-
-// resource returns the resource with a URI that matches a template, or nil.
-func (t *templates) resource(uri string) *item {
-	l := t.Listing()
-	set := t.set.Load()
-	if set == nil || set.of != l {
-		set = newTemplateSet(l)
-		t.set.Store(set)
-	}
-	return set.resource(uri)
 }
 
 func newTemplateSet(l *listing) *templateSet {
@@ -219,6 +187,7 @@ func (s *Server) add(i *item) {
 	}
 }
 
+// addSkill adds a skill, unless AddSkills has added it.
 func (s *Server) addSkill(i *item) error {
 	s.skills.sources.mu.Lock()
 	defer s.skills.sources.mu.Unlock()

@@ -107,21 +107,28 @@ var notifications = map[string]func(*Conn, *rpc.Request){
 	mcp.NotificationRootsListChanged: rootsChanged,
 }
 
-// row returns the row of the method table for a request, or the error for a method that does not
-// exist for its client.
+// row returns the row of the tables for a request, or the error for a method that does not exist
+// for its client: one that the server does not have, or one of an extension that the client does
+// not declare.
 func (r *request) row() (method, error) {
+	s := r.conn.server
 	m, ok := methods[r.Method]
-	if ok && m.in(r.era) && (m.needs == nil || m.needs(r.conn.server.declaredKinds())) {
+	if ok && m.in(r.era) && (m.needs == nil || m.needs(s.declaredKinds())) {
 		return m, nil
 	}
-	m, ok, err := r.extensionMethod()
-	switch {
-	case err != nil:
-		return m, r.modernError(err)
-	case !ok:
-		return m, methodNotFound(r.Method, r.era)
+	m, ok = extensionMethods[r.Method]
+	x := s.extensions.byID[m.extension]
+	if !ok {
+		m, x = addedMethod, s.extensions.methods[r.Method]
 	}
-	return m, nil
+	switch {
+	case x == nil || !m.in(r.era) || !x.isOffered(r.era, s.declaredKinds()):
+	case r.negotiated(x.ID):
+		return m, nil
+	case m.undeclared != nil:
+		return m, r.modernError(m.undeclared())
+	}
+	return m, methodNotFound(r.Method, r.era)
 }
 
 func methodNotFound(name string, e *era.Era) error {
@@ -130,26 +137,6 @@ func methodNotFound(name string, e *era.Era) error {
 			name, e.Revision)
 	}
 	return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %.100s", name)
-}
-
-// extensionMethod returns the row for the method of an extension, or the error for a client that
-// does not declare the extension.
-func (r *request) extensionMethod() (m method, ok bool, err error) {
-	s := r.conn.server
-	m, ok = extensionMethods[r.Method]
-	x := s.extensions.byID[m.extension]
-	if !ok {
-		m, x = addedMethod, s.extensions.methods[r.Method]
-	}
-	switch {
-	case x == nil || !m.in(r.era) || !x.isOffered(r.era, s.declaredKinds()):
-		return m, false, nil
-	case r.negotiated(x.ID):
-		return m, true, nil
-	case m.undeclared != nil:
-		return m, false, m.undeclared()
-	}
-	return m, false, nil
 }
 
 // callExtension answers a request with the handler of an extension.

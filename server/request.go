@@ -11,7 +11,6 @@ import (
 	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/quota"
-	"github.com/stdwire/stdwire/internal/turn"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/discovery"
@@ -151,15 +150,6 @@ var (
 	paramCursor    = []byte("cursor")
 )
 
-// ConnFrom returns the connection of the request or hook call that ctx belongs to. Outside of these
-// it returns nil.
-func ConnFrom(ctx context.Context) *Conn {
-	if o, ok := ctx.Value(connKey{}).(*connContext); ok {
-		return o.conn
-	}
-	return nil
-}
-
 // CapabilitiesFrom returns the capabilities that the client of a request declares. It returns the
 // zero value outside of a request, or if the client's value is invalid.
 func CapabilitiesFrom(ctx context.Context) mcp.ClientCapabilities {
@@ -287,35 +277,4 @@ func (r *request) reportProgress(done, total float64, message string) {
 	case r.progress != nil:
 		r.progress.Report(done, total, message)
 	}
-}
-
-// A connContext is a context with the connection of a message, and with the message's own link if
-// it has one.
-type connContext struct {
-	context.Context
-	conn *Conn
-	link Link // nil: the peer of the request
-}
-
-type connKey struct{}
-
-func (o *connContext) Value(key any) any {
-	switch key {
-	case connKey{}:
-		return o
-	case contextkey.Connection{}:
-		return o.conn
-	case contextkey.Principal{}:
-		return o.conn.principal
-	case contextkey.Session{}:
-		return o.conn.publicSession()
-	case turn.Key{}:
-		return &o.conn.server.line
-	case task.Key{}:
-		if s := o.conn.server; s.o.Tasks.Store == nil {
-			return s.taskReplica()
-		}
-		return nil
-	}
-	return o.Context.Value(key)
 }

@@ -82,6 +82,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	s.closedAccount = (*quota.Pool)(o.Memory).Open("")
 	s.closedAccount.Close()
 	s.tasks.init(o.Tasks, s.log)
+	s.tasks.replica = s.taskReplica()
 	modern := &era.Era{Modern: true, Revision: mcp.Latest}
 	if _, err := mcp.Marshal(s.capabilities(modern)); err != nil {
 		panic("server: the Extensions cannot be encoded: " + err.Error())
@@ -248,8 +249,8 @@ func scan(next rpc.Handler) rpc.Handler {
 //	  request.row               methods.go: finds the method
 //	  request.repeat            mrtr.go: runs it, again if a legacy client has answered
 //	    callTool                tools.go: answers in the request, or by taskcall.go in a task
-//	      request.find          provider.go: asks the providers for the item
-//	      request.use           provider.go: runs it within Options.Interceptors
+//	      request.find          itemrequest.go: asks the providers for the item
+//	      request.use           itemrequest.go: runs it within Options.Interceptors
 //	        operationTool.use   tools.go: has dispatch.Dispatcher run the operation
 //	          request.toolResult  result.go: makes its envelope the result
 //

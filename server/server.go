@@ -11,6 +11,7 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/internal/turn"
 	"github.com/stdwire/stdwire/rpc"
@@ -227,6 +228,7 @@ func (s *Server) runCallback(name string, f func()) {
 	}
 }
 
+// declaredKinds returns the kinds of items that the server has or has had.
 func (s *Server) declaredKinds() declaredKinds {
 	return declaredKinds{
 		tools: true,
@@ -263,6 +265,35 @@ func (s *Server) removeConn(c *Conn) {
 		s.stopCatalogWatch()
 		s.stopCatalogWatch = nil
 	}
+}
+
+// tools holds all tools of a server. The value is replaced when the catalog, the added tools or the
+// apps change.
+type tools struct {
+	operations []*dispatch.Operation // of the catalog when this value was made
+	raw        *listing
+	apps       *map[string]mcp.ToolUI
+	*listing
+
+	mu      sync.RWMutex
+	headers map[string][]paramheader.Param // see Server.headerParams
+}
+
+// templates holds the resource templates, and a set that matches URIs with them.
+type templates struct {
+	collection
+	set atomic.Pointer[templateSet]
+}
+
+// resource returns the resource with a URI that matches a template, or nil.
+func (t *templates) resource(uri string) *item {
+	l := t.Listing()
+	set := t.set.Load()
+	if set == nil || set.of != l {
+		set = newTemplateSet(l)
+		t.set.Store(set)
+	}
+	return set.resource(uri)
 }
 
 // skills holds the skills of a server.

@@ -3,12 +3,15 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/items"
+	"github.com/stdwire/stdwire/server/internal/subscriptions"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
 
@@ -233,4 +236,43 @@ func listTasks(r *request) (*Result, error) {
 		}
 	}
 	return r.encodeResult(result, &result.Result)
+}
+
+// taskReplica returns what a store that servers share needs of this one.
+func (s *Server) taskReplica() task.Replica {
+	return task.Replica{Tasks: s.tasks.Tasks, Changed: s.taskChangedElsewhere,
+		Watched: s.watchedTasks}
+}
+
+// taskChangedElsewhere tells clients that a task has changed, which another server has said.
+func (s *Server) taskChangedElsewhere(id, session string) {
+	s.tasks.ChangedElsewhere(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if session == "" {
+		s.notifyConns(subscriptions.Change{Method: mcp.NotificationTask, Subject: id})
+		return
+	}
+	for c := range s.conns {
+		if c.hasSessionID(session) {
+			c.notifyChange(subscriptions.Change{Method: mcp.NotificationTaskStatus, Subject: id})
+		}
+	}
+}
+
+// watchedTasks returns the tasks that subscriptions include.
+func (s *Server) watchedTasks() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	watched := map[string]struct{}{}
+	for c := range s.conns {
+		c.mu.Lock()
+		for n := range c.told.Subjects() {
+			if n.Method == mcp.NotificationTask {
+				watched[n.Subject] = struct{}{}
+			}
+		}
+		c.mu.Unlock()
+	}
+	return slices.Collect(maps.Keys(watched))
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/items"
+	"github.com/stdwire/stdwire/server/internal/outgoing"
 	"github.com/stdwire/stdwire/server/internal/projection"
+	"github.com/stdwire/stdwire/server/internal/subscriptions"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
 
@@ -53,7 +55,8 @@ type TaskOptions struct {
 // tasks holds the tasks of a server.
 type tasks struct {
 	*task.Tasks
-	of func(op *dispatch.Operation) mcp.TaskSupport // see TaskOptions.For
+	of      func(op *dispatch.Operation) mcp.TaskSupport // see TaskOptions.For
+	replica task.Replica                                 // see Server.taskReplica
 	// enabled says that a tool or operation may become a task, or once might have.
 	enabled atomic.Bool
 }
@@ -85,6 +88,25 @@ func (t *tasks) serviceSupport(s *projection.Service) mcp.TaskSupport {
 		}
 	}
 	return mcp.TaskForbidden
+}
+
+// appendTask appends the members of a notification about the current state of a task. It appends
+// nothing if the task no longer exists.
+func (t *tasks) appendTask(ctx context.Context, params outgoing.Params,
+	n subscriptions.Change) outgoing.Params {
+	_, record, err := t.Find(ctx, n.Subject)
+	if err != nil || record == nil {
+		return params
+	}
+	var state any = record.Task
+	if n.Method == mcp.NotificationTaskStatus {
+		state = task.Experimental(&record.Task)
+	}
+	text, err := mcp.Marshal(state)
+	if err != nil {
+		return params
+	}
+	return append(params, text[1:len(text)-1]...)
 }
 
 // A TaskStore stores tasks, so that clients find them until they expire. A server writes a task

@@ -240,9 +240,6 @@ func (s *Server) ownItems(ctx context.Context) []*OwnItems {
 	return []*OwnItems{}
 }
 
-// notificationKey is the key of the context of a notification that belongs to no request.
-type notificationKey struct{}
-
 // own is ownItems for the request, which keeps them.
 func (r *request) own() []*OwnItems {
 	get := r.conn.server.upstreams.Load().Own

@@ -73,9 +73,7 @@ func newPage(r *request, kind mcp.Kind, l *listing) (*page, error) {
 func (s *Server) metaIsOffered() bool {
 	has := s.declaredKinds()
 	return slices.ContainsFunc(s.extensions.withMeta,
-		func(x *extension) bool {
-			return x.offered == nil || x.offered(&era.Era{Modern: true}, has)
-		})
+		func(x *extension) bool { return x.isOffered(&era.Era{Modern: true}, has) })
 }
 
 // find returns the item that the client uses by a key of this kind, or nil if there is none that
