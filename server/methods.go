@@ -13,9 +13,9 @@ import (
 	"github.com/stdwire/stdwire/server/internal/results"
 )
 
-// A method is a row of a table of methods. To add a method to the server, add a row.
+// A method is a row of a method table. To add a method to the server, add a row.
 type method struct {
-	// the eras that have the method; in the table of methods, those of package mcp
+	// the eras that have the method; in the table methods, those of package mcp
 	legacy, modern bool
 	needs          func(declaredKinds) bool // what the server must declare; nil: nothing
 	handle         func(r *request) (*Result, error)
@@ -28,7 +28,7 @@ type method struct {
 
 func (m method) in(e *era.Era) bool { return e.Modern && m.modern || !e.Modern && m.legacy }
 
-// methods is the method table. It is read only.
+// methods is the table of the methods of MCP. It is read only.
 var methods = withEras(map[string]method{
 	mcp.MethodDiscover:   {handle: discover},
 	mcp.MethodInitialize: {handle: initialize},

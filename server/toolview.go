@@ -72,7 +72,7 @@ const (
 	maxFitted       = 16 // views whose lists are kept
 )
 
-// toolViews holds what the functions of this file keep.
+// toolViews holds what is kept of the views of clients, and for searches.
 type toolViews struct {
 	meta map[string]*item // the tools of package discovery; nil without Options.ToolView
 
