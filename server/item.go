@@ -99,6 +99,7 @@ func newTemplateSet(l *listing) *templateSet {
 	return &templateSet{l, uritemplate.NewSet(parsed...)}
 }
 
+// resource is [templates.resource] for these templates.
 func (s *templateSet) resource(uri string) *item {
 	index, values, ok := s.set.Match(uri)
 	if !ok {
@@ -181,7 +182,7 @@ func (s *Server) add(i *item) {
 	}
 	s.added[i.Kind].Add(i)
 	s.listChanged(i.Kind.Info().ListChanged)
-	if i.Legacy == nil {
+	if i.Legacy == nil { // only of a tool
 		s.log.Warn("a tool is not listed for clients of revisions before 2026-07-28, which would refuse the whole list: its inputSchema is not that of an object",
 			"tool", i.Key)
 	}

@@ -276,7 +276,7 @@ type tools struct {
 	*listing
 
 	mu      sync.RWMutex
-	headers map[string][]paramheader.Param // see Server.headerParams
+	headers map[string][]paramheader.Param // by the names of tools; see Server.headerParams
 }
 
 // templates holds the resource templates, and a set that matches URIs with them.
