@@ -10,17 +10,6 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// appOwner returns the server that an app's public URI names, if d offers it, or nil.
-func (g *Gateway) appOwner(d *downstream, uri string) *upstreamServer {
-	id, rest := appuri.Split(uri)
-	if rest == "" || !d.includes(id) {
-		return nil
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.upstreams[id]
-}
-
 // resolveForApp converts the name of a tool, or the URI of a resource, that an app uses to the
 // public one of the app's server. If app is "", the name belongs to the only server with apps that
 // has it.
@@ -43,7 +32,7 @@ func (g *Gateway) resolveForApp(ctx context.Context, d *downstream, app string, 
 		return name, nil
 	}
 	if appdef.IsURI(name) {
-		if id, rest := appuri.Split(name); rest != "" && d.includes(id) && g.hasServer(id) {
+		if id, rest := appuri.Split(name); rest != "" && d.includes(id) && g.upstream(id) != nil {
 			return "", server.ResourceNotFound(name) // the URI of another server's app
 		}
 		return appuri.Public(u.id, name), nil
@@ -52,12 +41,6 @@ func (g *Gateway) resolveForApp(ctx context.Context, d *downstream, app string, 
 		return "", server.ResourceNotFound(name)
 	}
 	return name, nil
-}
-
-func (g *Gateway) hasServer(id string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.upstreams[id] != nil
 }
 
 // resolveUnknownTool returns the public name for a name that an app may use for a tool of its
@@ -95,12 +78,4 @@ func (u *upstreamServer) toolForApp(ctx context.Context, name string) (public st
 	}
 	_, ok = offers[name]
 	return name, ok
-}
-
-// extensionOf returns the extension that a resource belongs to, or "".
-func extensionOf(uri, mimeType string) string {
-	if appdef.IsURI(uri) || mimeType == mcp.AppMIMEType {
-		return mcp.ExtensionApps
-	}
-	return ""
 }

@@ -17,10 +17,6 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// maxAwait is how long a call of an unknown name waits for servers that may have it. It is less
-// than the time after which many clients give up without a reason.
-const maxAwait = 50 * time.Second
-
 // awaitName waits until the lists that may have the name of a tool or prompt that is unknown to d
 // are known. It returns an error if such a list cannot be fetched, or if the server that the name
 // belongs to is down and does not have it in its latest list. The item is for this request: it asks
@@ -176,4 +172,75 @@ func (g *Gateway) unlistedUpstreams(kind mcp.Kind,
 		}
 	}
 	return some
+}
+
+// awaitUserLists waits for the lists of the user of the request in ctx at the wanted servers. If
+// any is true, each of them may have what is looked for, and one that cannot be used is not an
+// error.
+func (g *Gateway) awaitUserLists(ctx context.Context, wanted func(*upstreamServer) bool,
+	any bool) error {
+	timer := time.NewTimer(maxAwait)
+	defer timer.Stop()
+	for _, u := range g.allUpstreams() {
+		if u.sharing != host.PerUser || !wanted(u) {
+			continue
+		}
+		if _, err := u.listsFor(ctx, timer.C); err != nil && !any {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownItems returns what only the caller of the request in ctx sees at d: of each server with
+// host.PerUser what his own connection lists, and a tool to log in if he has to. A server that
+// cannot be used for him has nothing else. It returns nil if d offers no such server.
+func (g *Gateway) ownItems(ctx context.Context, d *downstream) []*server.OwnItems {
+	servers := g.perUserServers(d)
+	if servers == nil {
+		return nil
+	}
+	for _, u := range servers { // all at the same time
+		_, _ = u.begin(ctx)
+	}
+	sets := []*server.OwnItems{}
+	timer := time.NewTimer(userListWait)
+	defer timer.Stop()
+	over, closed := timer.C, make(chan time.Time)
+	close(closed)
+	for _, u := range servers {
+		l, err := u.listsFor(ctx, over)
+		if err == nil {
+			sets = append(sets, l.items)
+		}
+		if u.loginOf(ctx) != nil && !u.disabled.Load() {
+			sets = append(sets, u.toLogIn())
+		}
+		if errors.Is(err, errUserLists) {
+			over = closed // the others are not waited for either
+		}
+	}
+	return sets
+}
+
+// AwaitCaller waits, a few seconds at most, for what only the caller in ctx has at servers with
+// [host.PerUser], so that the operations in Options.Catalog include it.
+func (g *Gateway) AwaitCaller(ctx context.Context) {
+	g.ownItems(ctx, &downstream{all: true})
+}
+
+// knownItems is ownItems for a notification: what is known of the lists, without the tool to log
+// in.
+func (g *Gateway) knownItems(ctx context.Context, d *downstream) []*server.OwnItems {
+	servers := g.perUserServers(d)
+	if servers == nil {
+		return nil
+	}
+	sets := []*server.OwnItems{}
+	for _, u := range servers {
+		if l := u.latestLists(ctx); l != nil {
+			sets = append(sets, l.items)
+		}
+	}
+	return sets
 }

@@ -6,20 +6,13 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/instructions"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/largeresult"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
-
-// A downstream is a server that offers the lists of all upstream servers or of some. It is
-// immutable.
-type downstream struct {
-	server           *server.Server
-	all              bool     // it offers every upstream server
-	ids              []string // the upstream servers that it offers, unless all is set
-	stopClientEvents func()   // ends OnClientEvent; a downstream that replaces d takes it over
-}
 
 // attach makes the gateway handle the server's subscriptions, reads of unlisted URIs, calls of
 // unknown names, and the names and URIs that apps use.
@@ -88,14 +81,70 @@ func (u *upstreamServer) isHidden(ctx context.Context) bool {
 	return !none
 }
 
-func (d *downstream) includes(id string) bool { return d.all || slices.Contains(d.ids, id) }
-
-// onlyServer returns the ID if d offers exactly one, and "" otherwise.
-func (d *downstream) onlyServer() string {
-	if d.all || len(d.ids) != 1 {
-		return ""
+// unreviewed returns the items of a kind that pins withhold from the client of the request in ctx
+// at d.
+func (g *Gateway) unreviewed(ctx context.Context, d *downstream,
+	kind mcp.Kind) (all []server.Withheld) {
+	add := func(some []unreviewedItem) {
+		for _, i := range some {
+			if !i.forApps {
+				all = append(all, i.known)
+			}
+		}
 	}
-	return d.ids[0]
+	for _, u := range g.allUpstreams() {
+		t := target{conn: server.ConnFrom(ctx)}
+		switch {
+		case u.disabled.Load() || !d.includes(u.id) ||
+			u.sharing == host.PerSession && t.isStateless():
+		case u.sharing == host.PerUser && kind != mcp.KindSkill:
+			if own := u.latestLists(ctx); own != nil {
+				add(own.unreviewed[kind])
+			}
+		default:
+			l := u.list(kind)
+			l.mu.Lock()
+			add(l.unreviewed)
+			l.mu.Unlock()
+		}
+	}
+	return all
+}
+
+// maxMissing limits the IDs in a partial list.
+const maxMissing = 100
+
+// missingServers returns the IDs of the servers of d whose list of a kind, as the client of the
+// request in ctx sees it, is not known: the first 100 in alphabetical order, or nil.
+func (g *Gateway) missingServers(ctx context.Context, d *downstream, kind mcp.Kind) []string {
+	var missing map[string]bool
+	for _, u := range g.allUpstreams() {
+		if u.disabled.Load() || !d.includes(u.id) {
+			continue
+		}
+		for _, l := range u.fetchers() {
+			if l.Kind == kind && !u.knows(ctx, l) {
+				if missing == nil {
+					missing = make(map[string]bool)
+				}
+				missing[u.id] = true
+			}
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	ids := slices.Sorted(maps.Keys(missing))
+	return ids[:min(len(ids), maxMissing)]
+}
+
+// knows reports whether a list is known, as the client of the request in ctx sees it.
+func (u *upstreamServer) knows(ctx context.Context, l *listfetch.Fetcher) bool {
+	if u.sharing != host.PerUser || l.Kind == mcp.KindSkill {
+		return l.Known()
+	}
+	own := u.knownLists(ctx)
+	return own != nil && own.err == nil && !own.missing[l.Kind]
 }
 
 // Offer makes s offer the items of the upstream servers with these IDs, which may be added later.
@@ -182,23 +231,4 @@ func (g *Gateway) offerReader() {
 		g.updateOffers(g.upstreamsByID(affected))
 	}
 	g.results.OfferAt(servers)
-}
-
-// downstreamServersOf returns the servers that offer an upstream server.
-func (g *Gateway) downstreamServersOf(id string) (servers []*server.Server) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, d := range g.downstreams {
-		if d.includes(id) {
-			servers = append(servers, d.server)
-		}
-	}
-	return servers
-}
-
-// allDownstreams returns the current downstreams.
-func (g *Gateway) allDownstreams() []*downstream {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.downstreams
 }

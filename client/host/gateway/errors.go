@@ -37,6 +37,33 @@ func cannotUse(err error) bool {
 	return refused || errors.Is(err, ErrNoSession) || errors.Is(err, ErrNoUser)
 }
 
+// The values of refusedError.by, which the audit log has.
+const (
+	byLimit    = "limit"
+	byBefore   = "before" // by an interceptor, before the call was made
+	byPin      = "pin"
+	byAfter    = "after"    // by an interceptor, because of the result
+	byOverride = "override" // an argument that an override hides or has renamed
+	byRate     = "rate"     // by an interceptor that limits rates
+)
+
+// A refusedError is the error of a call that the gateway refuses. The reason is an *rpc.Error, or
+// the *dispatch.Error of an interceptor that limits rates.
+type refusedError struct {
+	by     string
+	reason error
+	sent   error // what the client gets; nil: reason
+}
+
+func (r *refusedError) Error() string { return r.reason.Error() }
+
+func (r *refusedError) Unwrap() error {
+	if r.sent != nil {
+		return r.sent
+	}
+	return r.reason
+}
+
 // operationError converts the error of a call to the error of an operation.
 func operationError(ctx context.Context, err error) error {
 	if r, ok := errors.AsType[*refusedError](err); ok {

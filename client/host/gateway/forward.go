@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/rpc"
@@ -61,7 +62,7 @@ func (c *call) send(ctx context.Context, to *client.Client,
 	opts []client.CallOption) (result json.RawMessage, err error) {
 	u := c.target.upstream
 	if c.kind == mcp.KindTool || c.kind == mcp.KindPrompt {
-		if err := u.list(c.kind).comparePin(ctx, c, to); err != nil {
+		if err := c.comparePin(ctx, to); err != nil {
 			return nil, err
 		}
 	}
@@ -86,6 +87,39 @@ func (c *call) send(ctx context.Context, to *client.Client,
 		err = u.checkApp(to.ServerInfo().Name, c.target.name, result)
 	}
 	return result, err
+}
+
+// comparePin returns an error if the definition of the called tool or prompt does not match its
+// pin. If the client to is newer than the offered list of the item, comparePin waits until that
+// list, and no other, is fetched from it.
+func (c *call) comparePin(ctx context.Context, to *client.Client) error {
+	u, l := c.target.upstream, c.target.upstream.list(c.kind)
+	if u.g.pins == nil || u.g.o.PinsWarn || c.target.session != "" {
+		return nil
+	}
+	if l.fetcher.Source() != to {
+		f := l.fetcher.From(to)
+		select {
+		case <-f.Done():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if f.Err() != nil && listfetch.IsDone(to) {
+			return errors.Unwrap(f.Err()) // as the call itself would fail
+		}
+		if f.Err() != nil {
+			return c.refuse(byPin, rpc.CodeInternalError,
+				"it cannot be compared with its pin: %v", f.Err())
+		}
+	}
+	switch _, reason := l.ownStatus(c.target.name); reason {
+	case ReasonChanged, ReasonIdentity:
+		return c.refuse(byPin, rpc.CodeInvalidParams,
+			"it is withheld: it has changed since its first use")
+	case ReasonNew, ReasonUnusable:
+		return c.refuse(byPin, rpc.CodeInvalidParams, "it is withheld: its definition is %s", reason)
+	}
+	return nil
 }
 
 var errNotResumable = rpc.Errorf(rpc.CodeInvalidParams,
@@ -178,6 +212,37 @@ func ownAnswers(given mcp.InputResponses) mcp.InputResponses {
 		}
 	}
 	return own
+}
+
+// noRoots is the answer to roots/list on behalf of a client without roots.
+var noRoots = json.RawMessage(`{"roots":[]}`)
+
+// withoutRoots returns the questions that a client without roots has to answer, and the keys of the
+// roots/list requests that the gateway answers for it.
+func withoutRoots(ctx context.Context, questions mcp.InputRequests) (rest mcp.InputRequests,
+	answered []string) {
+	if server.CapabilitiesFrom(ctx).Roots != nil {
+		return questions, nil
+	}
+	rest = make(mcp.InputRequests)
+	for key, q := range questions {
+		if q.Method == mcp.MethodListRoots {
+			answered = append(answered, key)
+		} else {
+			rest[key] = q
+		}
+	}
+	return rest, answered
+}
+
+// addEmptyRoots answers the requests with these keys with noRoots.
+func addEmptyRoots(answers *mcp.InputAnswers, keys []string) {
+	for _, key := range keys {
+		if answers.InputResponses == nil {
+			answers.InputResponses = make(mcp.InputResponses)
+		}
+		answers.InputResponses[key] = noRoots
+	}
 }
 
 // callDirect makes a request with the answers of the client's request in ctx. If a modern server

@@ -1,8 +1,9 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -11,12 +12,11 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/largeresult"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
-	"github.com/stdwire/stdwire/client/host/gateway/internal/resultcache"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/sessions"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/internal/quota"
+	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -54,74 +54,9 @@ type Gateway struct {
 	upstreams   map[string]*upstreamServer // by server ID
 }
 
-// New returns a gateway without upstream servers. It will offer the items of all of them at s,
-// unless s is nil: see [Gateway.Offer].
-func (o Options) New(s *server.Server) *Gateway {
-	o.MaxName = cmp.Or(o.MaxName, host.DefaultMaxName)
-	o.Logger = lograte.Logger(o.Logger)
-	g := &Gateway{o: o, upstreams: make(map[string]*upstreamServer), names: nametable.New()}
-	g.cached = resultcache.NewPool()
-	g.userLists = quota.NewPool(maxUserLists)
-	g.results = largeresult.New(o.ResultDir, o.Results, o.Logger)
-	g.interceptors = dispatch.Chain(o.Interceptors)
-	g.manager = host.NewManager(g.stateChanged)
-	g.sessions = sessions.New(func(name string) {
-		g.background(func() { g.manager.EndSession(name) })
-	})
-	g.ctx, g.cancel = context.WithCancel(context.Background())
-	g.inflight = inflight.NewCalls(g.ctx, &g.requests)
-	g.subscriptionsChanged = make(chan struct{}, 1)
-	if o.Audit != nil {
-		g.audit = audit.New(o.Audit, o.AuditValues, o.AuditKey, o.Logger)
-	}
-	if o.PinFile != "" {
-		g.pins = pin.New(o.PinFile)
-	}
-	g.names.AddServer(reserver)
-	g.names.SetListed(reserver)
-	g.wg.Go(g.distributeSubscriptions)
-	if s != nil {
-		// servers may start after a client has connected
-		s.Integration().Declare()
-		g.setDownstream(&downstream{server: s, all: true})
-	}
-	return g
-}
-
 // Manager returns the manager of the servers, to ask for their status and to enable, disable and
 // restart them. Servers must be added and removed through the gateway.
 func (g *Gateway) Manager() *host.Manager { return g.manager }
-
-// Close ends all servers and withdraws their items. It blocks until they have ended, and up to 5 s
-// more until the audit log is written. The log misses calls that end later, so stop serving clients
-// before Close.
-func (g *Gateway) Close() {
-	g.downstreamMu.Lock()
-	defer g.downstreamMu.Unlock()
-	for _, d := range g.allDownstreams() {
-		d.stopClientEvents()
-	}
-	g.mu.Lock()
-	g.closed = true
-	upstreams := g.upstreams
-	g.upstreams = make(map[string]*upstreamServer)
-	g.mu.Unlock()
-	for _, d := range g.allDownstreams() {
-		d.detach()
-	}
-	g.cancel()
-	g.clients.end()
-	g.manager.Close()
-	g.wg.Wait()
-	g.inflight.Wait()
-	for _, u := range upstreams {
-		u.withdraw()
-	}
-	g.results.Close()
-	if g.audit != nil {
-		g.audit.Close()
-	}
-}
 
 // background runs f on a goroutine that Close waits for. It reports false if the gateway is closed.
 func (g *Gateway) background(f func()) bool {
@@ -132,4 +67,97 @@ func (g *Gateway) background(f func()) bool {
 	}
 	g.wg.Go(f)
 	return true
+}
+
+// upstream returns the server with this ID, or nil.
+func (g *Gateway) upstream(id string) *upstreamServer {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.upstreams[id]
+}
+
+// allUpstreams returns the servers in no particular order.
+func (g *Gateway) allUpstreams() []*upstreamServer {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Collect(maps.Values(g.upstreams))
+}
+
+// upstreamsByID returns the servers with these IDs, each once.
+func (g *Gateway) upstreamsByID(ids []string) []*upstreamServer {
+	return slices.DeleteFunc(g.allUpstreams(),
+		func(u *upstreamServer) bool { return !slices.Contains(ids, u.id) })
+}
+
+// onlyUpstream returns the server of a downstream that offers exactly one ID, and nil for any other
+// downstream.
+func (g *Gateway) onlyUpstream(d *downstream) *upstreamServer {
+	return g.upstream(d.onlyServer())
+}
+
+// A downstream is a server that offers the lists of all upstream servers or of some. It is
+// immutable.
+type downstream struct {
+	server           *server.Server
+	all              bool     // it offers every upstream server
+	ids              []string // the upstream servers that it offers, unless all is set
+	stopClientEvents func()   // ends OnClientEvent; a downstream that replaces d takes it over
+}
+
+func (d *downstream) includes(id string) bool { return d.all || slices.Contains(d.ids, id) }
+
+// onlyServer returns the ID if d offers exactly one, and "" otherwise.
+func (d *downstream) onlyServer() string {
+	if d.all || len(d.ids) != 1 {
+		return ""
+	}
+	return d.ids[0]
+}
+
+// allDownstreams returns the current downstreams.
+func (g *Gateway) allDownstreams() []*downstream {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.downstreams
+}
+
+// downstreamServersOf returns the servers that offer an upstream server.
+func (g *Gateway) downstreamServersOf(id string) (servers []*server.Server) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, d := range g.downstreams {
+		if d.includes(id) {
+			servers = append(servers, d.server)
+		}
+	}
+	return servers
+}
+
+// A pendingWarning is logged when offerMu is released.
+type pendingWarning struct {
+	message string
+	attrs   []any
+}
+
+// lockOffers locks offerMu; done unlocks it and logs the warnings.
+func (g *Gateway) lockOffers() (done func()) {
+	g.offerMu.Lock()
+	return func() {
+		warnings := g.warnings
+		g.warnings = nil
+		g.offerMu.Unlock()
+		for _, n := range warnings {
+			g.o.Logger.Warn(n.message, n.attrs...)
+		}
+	}
+}
+
+// warnLater logs a warning when offerMu is released. The caller holds offerMu.
+func (g *Gateway) warnLater(message string, attrs ...any) {
+	g.warnings = append(g.warnings, pendingWarning{message, attrs})
+}
+
+// notifySubscriptions wakes distributeSubscriptions. It does not block.
+func (g *Gateway) notifySubscriptions() {
+	wake.Up(g.subscriptionsChanged)
 }

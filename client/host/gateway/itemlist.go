@@ -1,23 +1,18 @@
 package gateway
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 
-	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/pincheck"
-	"github.com/stdwire/stdwire/internal/itemkey"
-	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -78,122 +73,8 @@ type offer struct {
 	public json.RawMessage
 }
 
-// load fetches the list from c and offers it.
-func (l *itemList) load(ctx context.Context, c *client.Client) error {
-	all, invalid, err := definition.ParseList(l.kind,
-		c.Integration().Definitions(ctx, l.kind), l.upstream.overrides)
-	// ErrMethodNotFound says that the server has no items of this kind.
-	if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) {
-		return err
-	}
-	u := l.upstream
-	u.applying.Lock()
-	defer u.applying.Unlock()
-	switch { // it is withdrawn now or will be
-	case u.ctx.Err() != nil:
-		return host.ErrClosed
-	case u.disabled.Load():
-		return host.ErrDisabled
-	}
-	l.setListed(c.ServerInfo().Name, all, invalid)
-	l.fetcher.SetSource(c)
-	u.server, u.unsaved = l.server, true
-	u.setInstructions(l.server, c.Instructions())
-	return nil
-}
-
-// setListed replaces the list and logs its invalid items. server is serverInfo.name. The caller
-// holds upstreamServer.applying.
-func (l *itemList) setListed(server string, all []*definition.Definition,
-	invalid []definition.Invalid) {
-	l.offerListed(server, all, invalid)
-	if tools := l.upstream.list(mcp.KindTool); l.upstream.asTools != nil && l.kind != mcp.KindTool {
-		tools.recheck() // some of them depend on what else is offered
-	}
-}
-
-// offerListed is setListed without effect on other lists.
-func (l *itemList) offerListed(server string, all []*definition.Definition,
-	invalid []definition.Invalid) {
-	definition.Reuse(all, l.listed)
-	l.server, l.listed, l.unusable, l.hasListed = server, all, invalid, true
-	l.texts = definition.Texts(all)
-	defer l.fetcher.SetKnown() // a call of a name that is missing now fails at once
-	withheld := make(map[string]WithheldItem, len(invalid))
-	for _, d := range invalid {
-		withheld[unusablePrefix+d.Own] = WithheldItem{Kind: l.kind, Name: d.Own,
-			Reason: ReasonUnusable, Detail: d.Err.Error()}
-	}
-	usable := l.withoutRefused(l.admit(server, all, withheld), withheld)
-	l.warnUnknownOverrides()
-	u, g := l.upstream, l.upstream.g
-	ownTools := u.ownTools(l.kind, all)
-	defer g.lockOffers()()
-	if l.kind == mcp.KindTool && len(all) > 0 && !slices.ContainsFunc(all,
-		func(d *definition.Definition) bool { return u.filter.Allows(d.Own) }) {
-		g.warnLater("gateway: the filter of a server lets none of its tools through",
-			slog.String("server", u.id), slog.Int("tools", len(all)),
-			slog.String("see", "stdwire doctor "+u.id))
-	}
-	all, usable = slices.Concat(all, ownTools), slices.Concat(usable, ownTools)
-	g.updateOffers(append(g.upstreamsByID(l.claim(all, usable, withheld)), l.upstream))
-}
-
-// withoutRefused returns the items whose overrides can be applied, and adds the others to withheld.
-func (l *itemList) withoutRefused(admitted []*definition.Definition,
-	withheld map[string]WithheldItem) (usable []*definition.Definition) {
-	for _, d := range admitted {
-		if d.Refused == nil {
-			usable = append(usable, d)
-			continue
-		}
-		withheld[unusablePrefix+d.Own] = WithheldItem{Kind: l.kind, Name: d.Own,
-			Reason: ReasonUnusable, Detail: "its override cannot be applied: " + d.Refused.Error()}
-	}
-	return usable
-}
-
-// warnUnknownOverrides logs, once, overrides of items that the server does not have. The caller
-// holds upstreamServer.applying.
-func (l *itemList) warnUnknownOverrides() {
-	u := l.upstream
-	if len(u.overrides) == 0 {
-		return
-	}
-	names := make([]string, 0, len(l.listed)+len(l.unusable))
-	for _, d := range l.listed {
-		names = append(names, d.Own)
-	}
-	for _, d := range l.unusable {
-		names = append(names, d.Own)
-	}
-	for _, key := range itemkey.Unknown(maps.Keys(u.overrides), l.kind, names) {
-		if slices.Contains(u.unknown, key) {
-			continue
-		}
-		u.unknown = append(u.unknown, key)
-		u.g.o.Logger.Warn("gateway: an override is for a "+string(l.kind)+
-			" that the server does not have", slog.String("server", u.id),
-			slog.String("override", key), slog.String("see", "stdwire doctor "+u.id))
-	}
-}
-
 // unusablePrefix begins the keys of invalid items in withheld, which have no public name.
 const unusablePrefix = "\x00"
-
-// recheck compares the latest list with its pins again. The caller holds upstreamServer.applying.
-func (l *itemList) recheck() {
-	if l.hasListed {
-		l.setListed(l.server, l.listed, l.unusable)
-	}
-}
-
-// reserve claims the names of cached items until the server is listed.
-func (l *itemList) reserve(all []*definition.Definition) {
-	g := l.upstream.g
-	defer g.lockOffers()()
-	g.updateOffers(g.upstreamsByID(l.claim(all, nil, nil)))
-}
 
 // withdraw empties the list and returns the IDs of the servers that this may affect. The caller
 // holds upstreamServer.applying and offerMu.
@@ -428,6 +309,75 @@ func (l *itemList) isWaiting() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.waiting
+}
+
+// updateOffers brings the downstream lists of these servers up to date. The caller holds offerMu.
+func (g *Gateway) updateOffers(upstreams []*upstreamServer) {
+	for _, d := range g.allDownstreams() {
+		defer d.server.Integration().DeferListChanged()()
+	}
+	for _, u := range upstreams { // first, because another server may get the names
+		for _, l := range u.lists {
+			l.removeStale()
+		}
+	}
+	for _, u := range upstreams {
+		for _, l := range u.lists {
+			l.addMissing()
+		}
+	}
+	g.notifySubscriptions()
+}
+
+// serverListed records that a server was listed, or could not be, and offers the items that waited
+// for it.
+func (g *Gateway) serverListed(id string) {
+	defer g.lockOffers()()
+	g.names.SetListed(id)
+	g.updateOffers(slices.DeleteFunc(g.allUpstreams(),
+		func(u *upstreamServer) bool { return !u.isWaiting() }))
+}
+
+// isWaiting reports whether an item waits until earlier servers are listed.
+func (u *upstreamServer) isWaiting() bool {
+	for _, l := range u.lists {
+		if l.isWaiting() {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *itemList) setUnreviewed(all []unreviewedItem) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unreviewed = all
+}
+
+// withheldItems returns the withheld items, sorted by name, followed by those that are withheld as
+// operations.
+func (l *itemList) withheldItems() (all []WithheldItem) {
+	l.mu.Lock()
+	all = slices.Collect(maps.Values(l.withheld))
+	for _, w := range l.unoffered {
+		all = append(all, w)
+	}
+	l.mu.Unlock()
+	slices.SortFunc(all, func(a, b WithheldItem) int { return cmp.Compare(a.Name, b.Name) })
+	if l.operations != nil {
+		all = append(all, l.operations.withheldItems()...)
+	}
+	return all
+}
+
+// withheldItem returns the withheld item with the server's own name for it.
+func (l *itemList) withheldItem(own string) (w WithheldItem, found bool) {
+	all := l.withheldItems()
+	i := slices.IndexFunc(all, func(w WithheldItem) bool { return w.Name == own })
+	if i < 0 {
+		return w, false
+	}
+	return all[i], true
 }
 
 // ownStatus is status for the server's own name.

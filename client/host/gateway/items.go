@@ -6,8 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"slices"
-	"strings"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
@@ -17,99 +15,11 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/internal/contain"
-	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
-
-// targetOf returns the target of a tool or prompt, offered under this name, for the client of the
-// request in ctx.
-func (u *upstreamServer) targetOf(ctx context.Context, d *definition.Definition, public string,
-	idempotent bool) target {
-	t := u.target(ctx, d.Own, idempotent)
-	t.arguments = d.Arguments
-	if d.Name != d.Own {
-		t.public = public
-	}
-	return t
-}
-
-// target returns the target with this own name for the client of the request in ctx.
-func (u *upstreamServer) target(ctx context.Context, own string, idempotent bool) target {
-	t := target{upstream: u, id: u.id, name: own, idempotent: idempotent,
-		conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: u.level,
-		meta: server.MetaFrom(ctx), maxArguments: u.maxArguments, maxResult: u.maxResult}
-	switch {
-	case u.sharing == host.PerUser:
-		t.session, t.user, t.unusable = u.userOf(ctx)
-	case u.sharing == host.PerSession && t.isStateless():
-		t.unusable = ErrNoSession
-	case u.sharing == host.PerSession:
-		t.session = t.owner
-	}
-	return t
-}
-
-// publicName returns the public name of a tool or prompt.
-func (u *upstreamServer) publicName(own string) string {
-	if u.g.o.NoPrefix {
-		return own
-	}
-	return host.PublicName(u.id, own, u.g.o.MaxName)
-}
-
-// publicNames returns the function that distinguishes the public names of tools or prompts, or nil
-// if they are the server's own.
-func (u *upstreamServer) publicNames() func(own []string) map[string]string {
-	if u.g.o.NoPrefix {
-		return nil
-	}
-	return func(own []string) map[string]string {
-		return itemname.Publics(u.id, own, u.g.o.MaxName)
-	}
-}
-
-// publicDefinition returns a definition with its public name or URI. That of a skill, including the
-// digests, stays as the server wrote it.
-func (u *upstreamServer) publicDefinition(kind mcp.Kind, d *definition.Definition,
-	public string) json.RawMessage {
-	switch kind {
-	case mcp.KindTool:
-		text := u.renamed(d, public)
-		if output := jsonscan.Member(text, "outputSchema"); output != nil && u.mayShortenTool(d) {
-			text = jsonscan.SetMember(text, "outputSchema", largeresult.Schema(output))
-		}
-		if d.HasApp {
-			text = appuri.InTool(u.id, text)
-		}
-		return text
-	case mcp.KindPrompt:
-		return u.renamed(d, public)
-	case mcp.KindResource, mcp.KindResourceTemplate:
-		return definition.WithKey(kind, d.Passed, public)
-	}
-	return d.Passed
-}
-
-// renamed returns the definition of a tool or prompt with its public name and, unless
-// Options.NoDescriptionPrefix is set, with the prefix of the description. The prefix alone is the
-// description of an item without one, so that a reader still sees the server.
-func (u *upstreamServer) renamed(d *definition.Definition, public string) json.RawMessage {
-	if u.g.o.NoDescriptionPrefix && d.Own == public {
-		return d.Passed
-	}
-	description, _ := jsonscan.Text(jsonscan.Member(d.Passed, "description"))
-	switch {
-	case u.g.o.NoDescriptionPrefix:
-	case strings.TrimSpace(description) == "":
-		description = "[" + u.id + "]"
-	default:
-		description = "[" + u.id + "] " + description
-	}
-	return definition.WithName(d.Passed, public, description)
-}
 
 type serverTarget struct{ *server.Server }
 
@@ -123,17 +33,11 @@ func (s serverTarget) add(l *itemList, public string, o *offer) error {
 
 func (s serverTarget) remove(l *itemList, public string) { s.Remove(l.kind, public) }
 
-// list returns the list of a kind of items.
-func (u *upstreamServer) list(kind mcp.Kind) *itemList {
-	i := slices.IndexFunc(u.lists, func(l *itemList) bool { return l.kind == kind })
-	return u.lists[i]
-}
-
 // newList returns the list of a kind of items.
 func (u *upstreamServer) newList(kind mcp.Kind) *itemList {
 	l := &itemList{upstream: u, kind: kind, shared: true,
 		targets: func() (targets []itemTarget) {
-			for _, s := range u.downstreamServers() {
+			for _, s := range u.g.downstreamServersOf(u.id) {
 				targets = append(targets, serverTarget{s})
 			}
 			return targets
@@ -214,31 +118,6 @@ func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, o *offer) server.
 	return item
 }
 
-// mayShorten reports whether a result of the server may be shortened.
-func (u *upstreamServer) mayShorten() bool {
-	for _, limit := range u.maxResultText {
-		if limit > 0 {
-			return true
-		}
-	}
-	return u.g.o.MaxResultText != nil
-}
-
-// mayShortenTool reports whether a result of a tool may be shortened. One of an app is not, because
-// the app reads it.
-func (u *upstreamServer) mayShortenTool(d *definition.Definition) bool {
-	limit, given := u.maxText(d.Own)
-	return !d.HasApp && !d.OnlyForApps && (limit > 0 || !given && u.g.o.MaxResultText != nil)
-}
-
-// maxText returns the limit of the server's definition for a tool.
-func (u *upstreamServer) maxText(own string) (limit int, given bool) {
-	if limit, given = u.maxResultText[own]; !given {
-		limit, given = u.maxResultText["*"]
-	}
-	return limit, given
-}
-
 // fit returns the result of a tool, or a preview if it is too large for the client.
 func (u *upstreamServer) fit(ctx context.Context, d *definition.Definition,
 	result json.RawMessage) json.RawMessage {
@@ -293,32 +172,6 @@ func (u *upstreamServer) complete(ref mcp.CompleteReference) server.Completer {
 	}
 }
 
-// ownTools returns the tools that the gateway adds to a server's own: those for the kinds of items
-// that it offers, unless the server has tools with these names.
-func (u *upstreamServer) ownTools(kind mcp.Kind,
-	listed []*definition.Definition) (all []*definition.Definition) {
-	if u.asTools == nil || kind != mcp.KindTool {
-		return nil
-	}
-	return u.toolsFor(listed, func(kind mcp.Kind) bool { return u.list(kind).hasWanted() })
-}
-
-// toolsFor is ownTools for the kinds of which offers returns true.
-func (u *upstreamServer) toolsFor(listed []*definition.Definition,
-	offers func(mcp.Kind) bool) (all []*definition.Definition) {
-	has := map[mcp.Kind]bool{mcp.KindPrompt: offers(mcp.KindPrompt),
-		mcp.KindResource: offers(mcp.KindResource) || offers(mcp.KindResourceTemplate)}
-	for _, kind := range []mcp.Kind{mcp.KindResource, mcp.KindPrompt} {
-		for _, d := range u.asTools[kind] {
-			if has[kind] && !slices.ContainsFunc(listed,
-				func(own *definition.Definition) bool { return own.Name == d.Name }) {
-				all = append(all, d)
-			}
-		}
-	}
-	return all
-}
-
 // offered returns the offered definitions of a kind as the client of the request in ctx sees them.
 func (u *upstreamServer) offered(ctx context.Context, kind mcp.Kind) map[string]json.RawMessage {
 	offers := u.offersFor(ctx, kind)
@@ -370,4 +223,12 @@ func (u *upstreamServer) getPrompt(ctx context.Context, public string,
 	}
 	return u.g.call(ctx, &call{kind: mcp.KindPrompt, arguments: arguments,
 		target: u.targetOf(ctx, o.Definition, public, true)})
+}
+
+// extensionOf returns the extension that a resource belongs to, or "".
+func extensionOf(uri, mimeType string) string {
+	if appdef.IsURI(uri) || mimeType == mcp.AppMIMEType {
+		return mcp.ExtensionApps
+	}
+	return ""
 }

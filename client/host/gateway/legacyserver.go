@@ -1,15 +1,20 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/logging"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -133,8 +138,8 @@ func (l *legacyServer) run() {
 
 // wantedLevel returns the most verbose level that the options or a client want of the server.
 func (l *legacyServer) wantedLevel() mcp.LoggingLevel {
-	key := (&target{id: l.upstream.id, session: l.session}).clientKey()
-	return logging.MoreVerbose(logging.MoreVerbose(l.upstream.level, l.g.requests.Level(key)),
+	level := l.g.requests.Level(l.upstream.clientKey(l.session))
+	return logging.MoreVerbose(logging.MoreVerbose(l.upstream.level, level),
 		l.g.clients.level(l.upstream, l.session))
 }
 
@@ -192,3 +197,87 @@ func (l *legacyServer) setLevel(ctx context.Context, level mcp.LoggingLevel) {
 		}
 	}
 }
+
+// raiseLevel raises the log level of a legacy server to the level that the client of a call wants.
+// It is called before the call.
+func (g *Gateway) raiseLevel(ctx context.Context, c *client.Client, q *logging.Queue) {
+	level := q.Level()
+	if level == "" {
+		return
+	}
+	if l := g.legacyServerOf(c); l != nil {
+		l.raiseLevel(ctx, level)
+	}
+}
+
+// rootsChanged notifies the servers of a client that its roots have changed.
+func (g *Gateway) rootsChanged(lc *legacyClient) {
+	g.notifyLegacyServers(func(l *legacyServer) bool {
+		return l.upstream.sharing == host.Shared || l.session == lc.conn.Session()
+	})
+}
+
+// clientsChanged notifies all servers that their clients may have changed.
+func (g *Gateway) clientsChanged() {
+	g.notifyLegacyServers(func(*legacyServer) bool { return true })
+}
+
+// notifyLegacyServers makes the selected servers check the roots and their log level.
+func (g *Gateway) notifyLegacyServers(some func(*legacyServer) bool) {
+	ls := &g.legacyServers
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	ls.roots++
+	for _, l := range ls.all {
+		if some(l) {
+			l.roots.Store(true)
+			l.notify()
+		}
+	}
+}
+
+// forwardLog forwards a server's log message. It runs when the message arrives, because the
+// requests in flight at that time determine the receivers. A modern server logs only within
+// requests; a message that arrives after its request is dropped.
+func (u *upstreamServer) forwardLog(session string, modern bool, params json.RawMessage) {
+	name, _ := jsonscan.Text(jsonscan.Member(params, "level"))
+	level := mcp.LoggingLevel(name)
+	if !level.Valid() {
+		return
+	}
+	q, busy, several := u.g.requests.LogQueueFor(u.clientKey(session), level)
+	to := []*logging.Queue{q}
+	switch {
+	case !busy && modern:
+		return
+	case !busy:
+		to = u.g.clients.logQueuesFor(u, session, level)
+	case q == nil:
+		return
+	case several:
+		if n := u.ambiguousLogs.Add(1); n == 1 || n%1000 == 0 {
+			u.warn("log messages are dropped: the server does not say which client's call they belong to",
+				fmt.Errorf("%w; %d so far", errAmbiguousLog, n))
+		}
+		return
+	}
+	if len(to) == 0 {
+		return
+	}
+	var message mcp.LoggingMessageParams
+	if mcp.Unmarshal(bytes.Clone(params), &message) != nil {
+		return
+	}
+	switch message.Logger {
+	case "":
+		message.Logger = u.id
+	default:
+		message.Logger = u.id + "/" + message.Logger
+	}
+	for _, q := range to {
+		q.Enqueue(message, len(params))
+	}
+}
+
+var errAmbiguousLog = errors.New(
+	"several clients have requests in flight; set perSession to give each client its own process")

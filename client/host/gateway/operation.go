@@ -190,12 +190,6 @@ func (g *Gateway) Operation(ctx context.Context, name string) (o server.Origin, 
 	return o, false
 }
 
-// A userOperation is a tool of some users that is an operation.
-type userOperation struct {
-	definition []byte // of the first user; nil: that of another one differs, and it shows neither
-	users      int
-}
-
 // offerOperations offers the tools of a user as operations. If another user has another definition
 // of one, the operation shows nothing of either, and its arguments are only checked by the server.
 func (u *upstreamServer) offerOperations(l *userLists) {

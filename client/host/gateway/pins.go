@@ -12,13 +12,12 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
-	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/pincheck"
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
 // errNoClient is the answer to questions of a server that is examined without a client.
@@ -69,39 +68,6 @@ func Definitions(ctx context.Context, c *client.Client, kind mcp.Kind) (all []js
 		all = append(all, text)
 	}
 	return pin.Distinct(kind, all), nil
-}
-
-// comparePin returns an error if the definition of the called tool or prompt does not match its
-// pin. If the client to is newer than the offered list of the item, comparePin waits until that
-// list, and no other, is fetched from it.
-func (l *itemList) comparePin(ctx context.Context, c *call, to *client.Client) error {
-	u := c.target.upstream
-	if u.g.pins == nil || u.g.o.PinsWarn || c.target.session != "" {
-		return nil
-	}
-	if l.fetcher.Source() != to {
-		f := l.fetcher.From(to)
-		select {
-		case <-f.Done():
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		if f.Err() != nil && listfetch.IsDone(to) {
-			return errors.Unwrap(f.Err()) // as the call itself would fail
-		}
-		if f.Err() != nil {
-			return c.refuse(byPin, rpc.CodeInternalError,
-				"it cannot be compared with its pin: %v", f.Err())
-		}
-	}
-	switch _, reason := l.ownStatus(c.target.name); reason {
-	case ReasonChanged, ReasonIdentity:
-		return c.refuse(byPin, rpc.CodeInvalidParams,
-			"it is withheld: it has changed since its first use")
-	case ReasonNew, ReasonUnusable:
-		return c.refuse(byPin, rpc.CodeInvalidParams, "it is withheld: its definition is %s", reason)
-	}
-	return nil
 }
 
 // checkApp compares an app with its pin, and pins it at its first use. It returns an error if the
@@ -218,29 +184,28 @@ func (l *itemList) admit(serverName string, all []*definition.Definition,
 	return usable
 }
 
-// serverInstructions are the instructions of a server.
-type serverInstructions struct {
-	isKnown  bool              // the server, or the cache of its lists, has said them
-	server   string            // serverInfo.name
-	pinned   []json.RawMessage // of pin.InstructionsOf; nil: there are none
-	withheld *WithheldItem     // why they are not offered; nil: they are
+// unreviewedItem returns an item of a server with this serverInfo.name that a pin withholds.
+func (l *itemList) unreviewedItem(serverName string, d *definition.Definition,
+	pinned json.RawMessage, public string, reason Reason) unreviewedItem {
+	i := unreviewedItem{server: serverName, name: d.Own, text: d.Text, forApps: d.OnlyForApps}
+	if pinned != nil {
+		accepted, _ := definition.ParseTexts(l.kind, []json.RawMessage{pinned},
+			l.upstream.overrides)
+		if len(accepted) == 1 {
+			d = accepted[0]
+		}
+	}
+	i.known = server.Withheld{Key: public, Why: reasonsForClients[reason], Origin: server.Origin{
+		Server: l.upstream.id, Name: d.Own,
+		Definition: l.upstream.publicDefinition(l.kind, d, public)}}
+	return i
 }
 
-// text returns the instructions, as far as they are pinned.
-func (i *serverInstructions) text() string {
-	if i.pinned == nil {
-		return ""
-	}
-	text, _ := jsonscan.Text(jsonscan.Member(i.pinned[0], "text"))
-	return text
-}
-
-// offered returns the text that clients may get.
-func (i *serverInstructions) offered() string {
-	if i.withheld != nil {
-		return ""
-	}
-	return i.text()
+// reasonsForClients says why pins withhold an item.
+var reasonsForClients = map[Reason]string{
+	ReasonChanged:  "its definition has changed",
+	ReasonNew:      "it is new",
+	ReasonIdentity: "its server is another one than before",
 }
 
 // setInstructions replaces the instructions of the server with this serverInfo.name. The caller

@@ -38,9 +38,7 @@ func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 	if !found && !appdef.IsURI(uri) {
 		id, _ = g.names.SkillReader(uri, d.includes)
 	}
-	g.mu.Lock()
-	u := g.upstreams[id]
-	g.mu.Unlock()
+	u := g.upstream(id)
 	if !found || u == nil {
 		return u, nil
 	}
@@ -51,6 +49,25 @@ func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 		return nil, server.ResourceNotFound(uri)
 	}
 	return u, nil
+}
+
+// ownerOf returns the server that a URI at d belongs to, or nil. If d includes a single server,
+// unlisted URIs belong to it.
+func (g *Gateway) ownerOf(d *downstream, uri string) *upstreamServer {
+	u, err := g.owner(d, uri)
+	if u != nil || err != nil {
+		return u
+	}
+	return g.onlyUpstream(d)
+}
+
+// appOwner returns the server that an app's public URI names, if d offers it, or nil.
+func (g *Gateway) appOwner(d *downstream, uri string) *upstreamServer {
+	id, rest := appuri.Split(uri)
+	if rest == "" || !d.includes(id) {
+		return nil
+	}
+	return g.upstream(id)
 }
 
 // readMatched reads a URI that a template of u matches at s, from the server that the URI belongs

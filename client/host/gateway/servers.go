@@ -6,12 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/astools"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/resultcache"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/statelog"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -84,8 +88,7 @@ func (g *Gateway) Add(s Upstream) error {
 	if connect := s.Connect; connect != nil {
 		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
 			error) {
-			g.requests.SetHandlers(&o, (&target{id: s.ID, session: session}).clientKey(),
-				u.warnAmbiguous)
+			g.requests.SetHandlers(&o, u.clientKey(session), u.warnAmbiguous)
 			apps.Declare(&o)
 			u.setRootsHandler(&o, session)
 			switch {
@@ -128,6 +131,52 @@ func (g *Gateway) Add(s Upstream) error {
 	}
 	g.offerReader()
 	return nil
+}
+
+func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
+	u := &upstreamServer{g: g, id: s.ID, filter: s.Filter, overrides: s.Overrides,
+		hidden:  hiddenTemplates(s.Overrides),
+		sharing: s.Sharing, user: s.User, login: s.Login,
+		answersQuestions: s.Options.OnElicit != nil,
+		digest:           s.Digest,
+		source:           s.Source, wake: make(chan struct{}, 1),
+		recalled: make(chan struct{}), listedOnce: make(chan struct{}),
+		recheck: make(chan struct{}, 1), done: make(chan struct{})}
+	if len(s.Listed) > 0 {
+		u.listed = &host.Filter{Allow: s.Listed}
+	}
+	u.instructions.Store(new(serverInstructions))
+	u.users = userTable{g: g, byName: map[string]*userLists{},
+		operations: map[string]*userOperation{}}
+	if s.Login != nil && s.Sharing == host.PerUser {
+		u.loginTool, u.toLogIn = u.newLoginTool(), sync.OnceValue(u.ownLoginTool)
+	}
+	u.disabled.Store(s.Disabled)
+	u.maxArguments, u.maxResult = cmp.Or(s.MaxArguments, defaultMax),
+		cmp.Or(s.MaxResult, defaultMax)
+	u.maxResultText = maps.Clone(s.MaxResultText)
+	if s.CacheResults > 0 {
+		u.cache = resultcache.New(g.cached, s.CacheResults, s.CachePublic)
+	}
+	u.level = s.Options.LogLevel
+	u.subscriptions.wanted = make(chan struct{}, 1)
+	u.subscriptions.changed = make(chan struct{}, 1)
+	u.ctx, u.cancel = context.WithCancel(g.ctx)
+	u.fetches = listfetch.Server{ID: u.id, Ctx: u.ctx, Begin: u.beginFetch,
+		Unwanted: u.disabled.Load, Stale: u.notify, Log: g.o.Logger}
+	if s.AsTools {
+		source := &astools.Source{Offered: u.offered, Read: u.readListed, Get: u.getPrompt}
+		u.asTools = map[mcp.Kind][]*definition.Definition{}
+		for _, kind := range []mcp.Kind{mcp.KindResource, mcp.KindPrompt} {
+			u.asTools[kind] = source.Tools(kind)
+		}
+	}
+	for kind := range mcp.Kinds() {
+		if kind.Info().ListMethod != "" {
+			u.lists = append(u.lists, u.newList(kind))
+		}
+	}
+	return u
 }
 
 // Remove removes a server and its items, and blocks until the server has ended. It reports false if
@@ -188,13 +237,20 @@ func (g *Gateway) await(ctx context.Context, done func(*upstreamServer) <-chan s
 // ctx ends. The errors are those of [host.Manager.Use] and of the lists that the server does not
 // return, which do not affect the others, or [host.ErrClosed] if the server is removed meanwhile.
 func (g *Gateway) Refresh(ctx context.Context, id string) error {
-	g.mu.Lock()
-	u := g.upstreams[id]
-	g.mu.Unlock()
+	u := g.upstream(id)
 	if u == nil {
 		return fmt.Errorf("server %q: %w", id, host.ErrUnknown)
 	}
 	return u.refresh(ctx, u.fetchers()...)
+}
+
+// Order puts these servers first, in this order, which decides which server owns a name or URI that
+// several have. The others follow in the order in which they were added. An ID may be ordered
+// before its server is added.
+func (g *Gateway) Order(ids ...string) {
+	defer g.lockOffers()()
+	g.names.SetOrder(append([]string{reserver}, ids...))
+	g.updateOffers(g.allUpstreams())
 }
 
 // Tools returns the number of offered tools of each server that offers any.
@@ -208,17 +264,40 @@ func (g *Gateway) Tools() map[string]int {
 	return all
 }
 
-// allUpstreams returns the servers in no particular order.
-func (g *Gateway) allUpstreams() []*upstreamServer {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Collect(maps.Values(g.upstreams))
+// Withheld returns the items that are not offered, by server ID, sorted by kind and name. The
+// instructions of a server are an item of the kind "instructions".
+func (g *Gateway) Withheld() map[string][]WithheldItem {
+	all := map[string][]WithheldItem{}
+	for _, u := range g.allUpstreams() {
+		for _, l := range u.lists {
+			all[u.id] = append(all[u.id], l.withheldItems()...)
+		}
+		if w := u.instructions.Load().withheld; w != nil {
+			all[u.id] = append(all[u.id], *w)
+		}
+		all[u.id] = append(all[u.id], u.users.withheldItems()...)
+		if all[u.id] == nil {
+			delete(all, u.id)
+		}
+	}
+	return all
 }
 
-// upstreamsByID returns the servers with these IDs, each once.
-func (g *Gateway) upstreamsByID(ids []string) []*upstreamServer {
-	return slices.DeleteFunc(g.allUpstreams(),
-		func(u *upstreamServer) bool { return !slices.Contains(ids, u.id) })
+// Unlisted returns, by server ID, the kinds of the lists that are not known: not fetched yet, or
+// not returned by the server. Disabled servers do not count.
+func (g *Gateway) Unlisted() map[string][]string {
+	all := map[string][]string{}
+	for _, u := range g.allUpstreams() {
+		if u.disabled.Load() || u.sharing == host.PerUser { // whose lists nobody else knows
+			continue
+		}
+		for _, l := range u.fetchers() {
+			if !l.Known() {
+				all[u.id] = append(all[u.id], string(l.Kind))
+			}
+		}
+	}
+	return all
 }
 
 // stateChanged logs a change of a server's state, and updates the lists of a server that was
@@ -227,9 +306,7 @@ func (g *Gateway) stateChanged(s host.Status) {
 	if g.ctx.Err() == nil { // Close ends all servers
 		statelog.Log(g.o.Logger, s)
 	}
-	g.mu.Lock()
-	u := g.upstreams[s.ID]
-	g.mu.Unlock()
+	u := g.upstream(s.ID)
 	if u == nil {
 		return
 	}

@@ -1,40 +1,12 @@
 package gateway
 
 import (
-	"sync"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
-	"github.com/stdwire/stdwire/internal/ondemand"
-	"github.com/stdwire/stdwire/internal/wake"
 )
-
-// subscriptions are the resources of one server that clients of any downstream server subscribe to.
-// The gateway subscribes on their behalf, and so the server is not stopped for lack of use.
-type subscriptions struct {
-	wanted  chan struct{} // capacity 1: there may be some, for upstreamServer.run
-	changed chan struct{} // capacity 1: for whoever keeps them
-	task    ondemand.Task // keeps them; woken only by upstreamServer.run
-
-	mu   sync.Mutex
-	uris []string
-}
-
-func (s *subscriptions) set(uris []string) {
-	s.mu.Lock()
-	s.uris = uris
-	s.mu.Unlock()
-	wake.Up(s.changed)
-	wake.Up(s.wanted)
-}
-
-func (s *subscriptions) get() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.uris
-}
 
 // distributeSubscriptions passes changed subscriptions to the servers that own the resources.
 func (g *Gateway) distributeSubscriptions() {
@@ -60,24 +32,6 @@ func (g *Gateway) distributeSubscriptions() {
 		}
 		g.mu.Unlock()
 	}
-}
-
-// ownerOf returns the server that a URI at d belongs to, or nil. If d includes a single server,
-// unlisted URIs belong to it.
-func (g *Gateway) ownerOf(d *downstream, uri string) *upstreamServer {
-	u, err := g.owner(d, uri)
-	if u != nil || err != nil {
-		return u
-	}
-	return g.onlyUpstream(d)
-}
-
-// onlyUpstream returns the server of a downstream that offers exactly one ID, and nil for any other
-// downstream.
-func (g *Gateway) onlyUpstream(d *downstream) *upstreamServer {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.upstreams[d.onlyServer()]
 }
 
 // resubscribeDelay is the pause before subscriptions are retried.
@@ -142,7 +96,14 @@ func (u *upstreamServer) subscribe(c *client.Client) error {
 	}
 }
 
-// notifySubscriptions wakes distributeSubscriptions. It does not block.
-func (g *Gateway) notifySubscriptions() {
-	wake.Up(g.subscriptionsChanged)
+// updated sends resources/updated for a URI to the downstream servers where it belongs to u or to
+// no server.
+func (u *upstreamServer) updated(uri string) {
+	u.cache.Drop()
+	uri = appuri.Public(u.id, uri)
+	for _, d := range u.g.allDownstreams() {
+		if owner := u.g.ownerOf(d, uri); d.includes(u.id) && (owner == u || owner == nil) {
+			d.server.ResourceUpdated(uri)
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/logging"
 	"github.com/stdwire/stdwire/client/host/internal/override"
@@ -36,9 +37,6 @@ type target struct {
 	maxArguments, maxResult int // bytes
 }
 
-// clientKey identifies the client.Client of the request: the shared one or the one of a session.
-func (t *target) clientKey() string { return t.id + "\n" + t.session }
-
 // isStateless reports whether several clients may share the connection of the request.
 func (t *target) isStateless() bool { return t.conn == nil || t.conn.Context().Done() == nil }
 
@@ -49,6 +47,34 @@ func (t *target) enterSession() (leave func()) {
 		return func() {}
 	}
 	return t.upstream.g.sessions.Enter(t.session, t.conn.Context())
+}
+
+// targetOf returns the target of a tool or prompt, offered under this name, for the client of the
+// request in ctx.
+func (u *upstreamServer) targetOf(ctx context.Context, d *definition.Definition, public string,
+	idempotent bool) target {
+	t := u.target(ctx, d.Own, idempotent)
+	t.arguments = d.Arguments
+	if d.Name != d.Own {
+		t.public = public
+	}
+	return t
+}
+
+// target returns the target with this own name for the client of the request in ctx.
+func (u *upstreamServer) target(ctx context.Context, own string, idempotent bool) target {
+	t := target{upstream: u, id: u.id, name: own, idempotent: idempotent,
+		conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: u.level,
+		meta: server.MetaFrom(ctx), maxArguments: u.maxArguments, maxResult: u.maxResult}
+	switch {
+	case u.sharing == host.PerUser:
+		t.session, t.user, t.unusable = u.userOf(ctx)
+	case u.sharing == host.PerSession && t.isStateless():
+		t.unusable = ErrNoSession
+	case u.sharing == host.PerSession:
+		t.session = t.owner
+	}
+	return t
 }
 
 // ownerOf returns the owner of the request in ctx: its session or, for a call of an operation, a
@@ -92,6 +118,23 @@ func (u *upstreamServer) userOf(ctx context.Context) (name string, user any, err
 	return name, user, nil
 }
 
+var errNeedsLogin = errors.New("needs this user to log in")
+
+// loginOf returns the function that asks the caller of the request in ctx to log in, or nil if he
+// has, need not or cannot.
+func (u *upstreamServer) loginOf(ctx context.Context) (ask askLogin) {
+	if u.login == nil || u.sharing != host.PerUser || principal(ctx) == "" {
+		return nil
+	}
+	if err := contain.Do(func() error {
+		ask = u.login(ctx)
+		return nil
+	}); err != nil {
+		u.warn("whether a user has logged in is unknown", err)
+	}
+	return ask
+}
+
 // use calls f with the client of the server, and once more if f may be repeated.
 func (t *target) use(ctx context.Context, m *host.Manager, f func(*client.Client) error) error {
 	if t.upstream.sharing == host.PerUser {
@@ -106,7 +149,7 @@ func (t *target) use(ctx context.Context, m *host.Manager, f func(*client.Client
 // newRequest returns the request for a target. isCall says that a question of the server may belong
 // to it.
 func (g *Gateway) newRequest(t *target, isCall bool) *inflight.Request {
-	r := &inflight.Request{Key: t.clientKey(), IsCall: isCall,
+	r := &inflight.Request{Key: t.upstream.clientKey(t.session), IsCall: isCall,
 		Logs: logging.Queue{Server: t.id, Send: g.sendLog}}
 	if !t.isStateless() {
 		r.Conn = t.conn

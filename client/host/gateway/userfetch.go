@@ -8,12 +8,123 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
+
+// maxAwait is how long a call of an unknown name waits for servers that may have it. It is less
+// than the time after which many clients give up without a reason.
+const maxAwait = 50 * time.Second
+
+// begin returns the lists of the user of the request in ctx, which it fetches in the background
+// unless they are known. It does not block. The error says why the caller cannot use the server.
+func (u *upstreamServer) begin(ctx context.Context) (*userLists, error) {
+	if u.disabled.Load() {
+		return nil, fmt.Errorf("server %q: %w", u.id, host.ErrDisabled)
+	}
+	name, value, err := u.userOf(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("server %q %w", u.id, err)
+	}
+	needsLogin := u.loginOf(ctx) != nil
+	t := &u.users
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.byName[name]
+	if l != nil && l.isStale() {
+		t.remove(name, l)
+		l = nil
+	}
+	switch {
+	case l != nil && !(needsLogin && l.isDone() && l.err != nil):
+		return l, nil
+	case needsLogin:
+		return nil, &userError{fmt.Errorf("server %q %w", u.id, errNeedsLogin)}
+	}
+	return t.start(u, name, value, principal(ctx), false)
+}
+
+// start fetches the lists of a user in the background. If announced is true, they are announced to
+// his clients even if no request has waited too long for them. The caller holds mu.
+func (t *userTable) start(u *upstreamServer, name string, user any, principal string,
+	announced bool) (*userLists, error) {
+	if len(t.byName) >= maxUsers {
+		for other, l := range t.byName {
+			if l.isDone() && l.err != nil {
+				t.remove(other, l)
+			}
+		}
+	}
+	fetched := 0 // now, for the principal, who may have many clients
+	for _, l := range t.byName {
+		if l.principal == principal && !l.isDone() {
+			fetched++
+		}
+	}
+	if len(t.byName) >= maxUsers || fetched >= maxFetches {
+		return nil, fmt.Errorf("server %q: %w", u.id, host.ErrTooManySessions)
+	}
+	l := &userLists{principal: principal, done: make(chan struct{})}
+	as := host.WithUser(u.ctx, principal, user)
+	if !u.g.background(func() { u.fetchFor(as, name, l, announced) }) {
+		return nil, host.ErrClosed
+	}
+	t.byName[name] = l
+	l.began = time.Now()
+	return l, nil
+}
+
+// listsFor returns the lists of the user of the request in ctx, and waits for them until a timer
+// ends. The error says why he has none.
+func (u *upstreamServer) listsFor(ctx context.Context, timer <-chan time.Time) (*userLists, error) {
+	l, err := u.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-l.done:
+	default:
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-timer:
+			return nil, fmt.Errorf("server %q %w", u.id, errUserLists)
+		}
+	}
+	if l.err != nil {
+		return nil, l.err
+	}
+	return l, nil
+}
+
+// latestLists returns the last lists of the user of the request in ctx, or nil if they are not
+// known. Unlike knownLists, it does not have them fetched.
+func (u *upstreamServer) latestLists(ctx context.Context) *userLists {
+	name, _, err := u.userOf(ctx)
+	if err != nil || u.disabled.Load() {
+		return nil
+	}
+	u.users.mu.Lock()
+	l := u.users.byName[name]
+	u.users.mu.Unlock()
+	if l == nil || !l.isDone() || l.err != nil {
+		return nil
+	}
+	return l
+}
+
+// knownLists is listsFor without waiting; nil: they are not known.
+func (u *upstreamServer) knownLists(ctx context.Context) *userLists {
+	if l, err := u.begin(ctx); err == nil && l.isDone() && l.err == nil {
+		return l
+	}
+	return nil
+}
 
 // fetchFor fetches the lists of a user, and announces them if that takes long.
 func (u *upstreamServer) fetchFor(ctx context.Context, name string, l *userLists, announced bool) {
@@ -98,35 +209,13 @@ func (u *upstreamServer) readOffers(ctx context.Context, c *client.Client, l *us
 	return bytes, nil
 }
 
-// keep reserves the memory of lists, unless they were dropped meanwhile.
-func (t *userTable) keep(l *userLists, bytes int64) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if l.dropped {
-		return nil // only those who wait for them see them
-	}
-	if l.held > 0 { // of a first attempt
-		t.g.userLists.Give(l.principal, l.held)
-		l.held = 0
-	}
-	if err := t.g.userLists.Take(l.principal, bytes); err != nil {
-		return fmt.Errorf("has lists of %d bytes, for which the user has no room: %w", bytes, err)
-	}
-	l.held = bytes
-	return nil
-}
-
 // offerTo adds the items of a list to those that a user sees, but for what pins, overrides and
 // names of others withhold. Servers whose lists are the same for all have precedence, whatever
 // their order, so that no name changes its owner with a user.
 func (u *upstreamServer) offerTo(l *userLists, kind mcp.Kind, serverName string,
 	listed []*definition.Definition, invalid []definition.Invalid) {
-	own, withheld := u.newList(kind), map[string]WithheldItem{}
-	for _, d := range invalid {
-		withheld[unusablePrefix+d.Own] = WithheldItem{Kind: kind, Name: d.Own,
-			Reason: ReasonUnusable, Detail: d.Err.Error()}
-	}
-	usable := own.withoutRefused(own.admit(serverName, listed, withheld), withheld)
+	own := u.newList(kind)
+	usable, withheld := own.usable(serverName, listed, invalid)
 	l.unreviewed[kind] = own.unreviewed
 	_, claimed, wanted := own.choose(listed, usable, withheld)
 	if own.operations != nil {

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -194,12 +193,6 @@ func (t *userTable) announce(principals map[string]bool) {
 	}
 }
 
-// AwaitCaller waits, a few seconds at most, for what only the caller in ctx has at servers with
-// [host.PerUser], so that the operations in Options.Catalog include it.
-func (g *Gateway) AwaitCaller(ctx context.Context) {
-	g.ownItems(ctx, &downstream{all: true})
-}
-
 // withheldItems returns the items that are withheld from a user, each once.
 func (t *userTable) withheldItems() (all []WithheldItem) {
 	t.mu.Lock()
@@ -258,109 +251,27 @@ func (t *userTable) unreviewed(kind mcp.Kind, name string, reviewed json.RawMess
 	return server, text
 }
 
-// begin returns the lists of the user of the request in ctx, which it fetches in the background
-// unless they are known. It does not block. The error says why the caller cannot use the server.
-func (u *upstreamServer) begin(ctx context.Context) (*userLists, error) {
-	if u.disabled.Load() {
-		return nil, fmt.Errorf("server %q: %w", u.id, host.ErrDisabled)
-	}
-	name, value, err := u.userOf(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("server %q %w", u.id, err)
-	}
-	needsLogin := u.loginOf(ctx) != nil
-	t := &u.users
+// A userOperation is a tool of some users that is an operation.
+type userOperation struct {
+	definition []byte // of the first user; nil: that of another one differs, and it shows neither
+	users      int
+}
+
+// keep reserves the memory of lists, unless they were dropped meanwhile.
+func (t *userTable) keep(l *userLists, bytes int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := t.byName[name]
-	if l != nil && l.isStale() {
-		t.remove(name, l)
-		l = nil
+	if l.dropped {
+		return nil // only those who wait for them see them
 	}
-	switch {
-	case l != nil && !(needsLogin && l.isDone() && l.err != nil):
-		return l, nil
-	case needsLogin:
-		return nil, &userError{fmt.Errorf("server %q %w", u.id, errNeedsLogin)}
+	if l.held > 0 { // of a first attempt
+		t.g.userLists.Give(l.principal, l.held)
+		l.held = 0
 	}
-	return t.start(u, name, value, principal(ctx), false)
-}
-
-// start fetches the lists of a user in the background. If announced is true, they are announced to
-// his clients even if no request has waited too long for them. The caller holds mu.
-func (t *userTable) start(u *upstreamServer, name string, user any, principal string,
-	announced bool) (*userLists, error) {
-	if len(t.byName) >= maxUsers {
-		for other, l := range t.byName {
-			if l.isDone() && l.err != nil {
-				t.remove(other, l)
-			}
-		}
+	if err := t.g.userLists.Take(l.principal, bytes); err != nil {
+		return fmt.Errorf("has lists of %d bytes, for which the user has no room: %w", bytes, err)
 	}
-	fetched := 0 // now, for the principal, who may have many clients
-	for _, l := range t.byName {
-		if l.principal == principal && !l.isDone() {
-			fetched++
-		}
-	}
-	if len(t.byName) >= maxUsers || fetched >= maxFetches {
-		return nil, fmt.Errorf("server %q: %w", u.id, host.ErrTooManySessions)
-	}
-	l := &userLists{principal: principal, done: make(chan struct{})}
-	as := host.WithUser(u.ctx, principal, user)
-	if !u.g.background(func() { u.fetchFor(as, name, l, announced) }) {
-		return nil, host.ErrClosed
-	}
-	t.byName[name] = l
-	l.began = time.Now()
-	return l, nil
-}
-
-// listsFor returns the lists of the user of the request in ctx, and waits for them until a timer
-// ends. The error says why he has none.
-func (u *upstreamServer) listsFor(ctx context.Context, timer <-chan time.Time) (*userLists, error) {
-	l, err := u.begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case <-l.done:
-	default:
-		select {
-		case <-l.done:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-timer:
-			return nil, fmt.Errorf("server %q %w", u.id, errUserLists)
-		}
-	}
-	if l.err != nil {
-		return nil, l.err
-	}
-	return l, nil
-}
-
-// latestLists returns the last lists of the user of the request in ctx, or nil if they are not
-// known. Unlike knownLists, it does not have them fetched.
-func (u *upstreamServer) latestLists(ctx context.Context) *userLists {
-	name, _, err := u.userOf(ctx)
-	if err != nil || u.disabled.Load() {
-		return nil
-	}
-	u.users.mu.Lock()
-	l := u.users.byName[name]
-	u.users.mu.Unlock()
-	if l == nil || !l.isDone() || l.err != nil {
-		return nil
-	}
-	return l
-}
-
-// knownLists is listsFor without waiting; nil: they are not known.
-func (u *upstreamServer) knownLists(ctx context.Context) *userLists {
-	if l, err := u.begin(ctx); err == nil && l.isDone() && l.err == nil {
-		return l
-	}
+	l.held = bytes
 	return nil
 }
 
@@ -378,69 +289,4 @@ func (g *Gateway) perUserServers(d *downstream) (some []*upstreamServer) {
 		})
 	}
 	return some
-}
-
-// ownItems returns what only the caller of the request in ctx sees at d: of each server with
-// host.PerUser what his own connection lists, and a tool to log in if he has to. A server that
-// cannot be used for him has nothing else. It returns nil if d offers no such server.
-func (g *Gateway) ownItems(ctx context.Context, d *downstream) []*server.OwnItems {
-	servers := g.perUserServers(d)
-	if servers == nil {
-		return nil
-	}
-	for _, u := range servers { // all at the same time
-		_, _ = u.begin(ctx)
-	}
-	sets := []*server.OwnItems{}
-	timer := time.NewTimer(userListWait)
-	defer timer.Stop()
-	over, closed := timer.C, make(chan time.Time)
-	close(closed)
-	for _, u := range servers {
-		l, err := u.listsFor(ctx, over)
-		if err == nil {
-			sets = append(sets, l.items)
-		}
-		if u.loginOf(ctx) != nil && !u.disabled.Load() {
-			sets = append(sets, u.toLogIn())
-		}
-		if errors.Is(err, errUserLists) {
-			over = closed // the others are not waited for either
-		}
-	}
-	return sets
-}
-
-// knownItems is ownItems for a notification: what is known of the lists, without the tool to log
-// in.
-func (g *Gateway) knownItems(ctx context.Context, d *downstream) []*server.OwnItems {
-	servers := g.perUserServers(d)
-	if servers == nil {
-		return nil
-	}
-	sets := []*server.OwnItems{}
-	for _, u := range servers {
-		if l := u.latestLists(ctx); l != nil {
-			sets = append(sets, l.items)
-		}
-	}
-	return sets
-}
-
-// awaitUserLists waits for the lists of the user of the request in ctx at the wanted servers. If
-// any is true, each of them may have what is looked for, and one that cannot be used is not an
-// error.
-func (g *Gateway) awaitUserLists(ctx context.Context, wanted func(*upstreamServer) bool,
-	any bool) error {
-	timer := time.NewTimer(maxAwait)
-	defer timer.Stop()
-	for _, u := range g.allUpstreams() {
-		if u.sharing != host.PerUser || !wanted(u) {
-			continue
-		}
-		if _, err := u.listsFor(ctx, timer.C); err != nil && !any {
-			return err
-		}
-	}
-	return nil
 }

@@ -11,32 +11,11 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/toolresult"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
-
-// An askLogin is a function that Upstream.Login returns.
-type askLogin = func(ctx context.Context, kind mcp.Kind, name string) (json.RawMessage, error)
-
-var errNeedsLogin = errors.New("needs this user to log in")
-
-// loginOf returns the function that asks the caller of the request in ctx to log in, or nil if he
-// has, need not or cannot.
-func (u *upstreamServer) loginOf(ctx context.Context) (ask askLogin) {
-	if u.login == nil || u.sharing != host.PerUser || principal(ctx) == "" {
-		return nil
-	}
-	if err := contain.Do(func() error {
-		ask = u.login(ctx)
-		return nil
-	}); err != nil {
-		u.warn("whether a user has logged in is unknown", err)
-	}
-	return ask
-}
 
 // loginTool is the name of the tool with which users log in, after the ID of the server, which it
 // has also with Options.NoPrefix.
