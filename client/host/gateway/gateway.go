@@ -92,7 +92,10 @@ func (g *Gateway) upstreamsByID(ids []string) []*upstreamServer {
 // onlyUpstream returns the server of a downstream that offers exactly one ID, and nil for any other
 // downstream.
 func (g *Gateway) onlyUpstream(d *downstream) *upstreamServer {
-	return g.upstream(d.onlyServer())
+	if d.all || len(d.ids) != 1 {
+		return nil
+	}
+	return g.upstream(d.ids[0])
 }
 
 // A downstream is a server that offers the lists of all upstream servers or of some. It is
@@ -105,14 +108,6 @@ type downstream struct {
 }
 
 func (d *downstream) includes(id string) bool { return d.all || slices.Contains(d.ids, id) }
-
-// onlyServer returns the ID if d offers exactly one, and "" otherwise.
-func (d *downstream) onlyServer() string {
-	if d.all || len(d.ids) != 1 {
-		return ""
-	}
-	return d.ids[0]
-}
 
 // allDownstreams returns the current downstreams.
 func (g *Gateway) allDownstreams() []*downstream {
@@ -131,6 +126,16 @@ func (g *Gateway) downstreamServersOf(id string) (servers []*server.Server) {
 		}
 	}
 	return servers
+}
+
+// listsChanged tells the clients of these principals that lists have changed.
+func (g *Gateway) listsChanged(principals map[string]bool) {
+	if len(principals) == 0 {
+		return
+	}
+	for _, d := range g.allDownstreams() {
+		d.server.Integration().ListsChanged(func(of, _ string) bool { return principals[of] })
+	}
 }
 
 // A pendingWarning is logged when offerMu is released.

@@ -65,14 +65,6 @@ type itemTarget interface {
 	remove(l *itemList, public string)
 }
 
-// An offer is an item as it is offered.
-type offer struct {
-	*definition.Definition
-	// public is the definition with its public name, for all downstream servers; nil before the
-	// first. It is guarded by itemList.mu.
-	public json.RawMessage
-}
-
 // unusablePrefix begins the keys of invalid items in withheld, which have no public name.
 const unusablePrefix = "\x00"
 

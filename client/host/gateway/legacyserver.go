@@ -79,13 +79,6 @@ func (u *upstreamServer) connect(ctx context.Context, session string, o client.O
 	return c, nil
 }
 
-// legacyServerOf returns the legacy server of a client, or nil.
-func (g *Gateway) legacyServerOf(c *client.Client) *legacyServer {
-	g.legacyServers.mu.Lock()
-	defer g.legacyServers.mu.Unlock()
-	return g.legacyServers.all[c]
-}
-
 // wakeLegacyServers makes all legacy servers check their log level.
 func (g *Gateway) wakeLegacyServers() {
 	g.legacyServers.mu.Lock()
@@ -205,7 +198,10 @@ func (g *Gateway) raiseLevel(ctx context.Context, c *client.Client, q *logging.Q
 	if level == "" {
 		return
 	}
-	if l := g.legacyServerOf(c); l != nil {
+	g.legacyServers.mu.Lock()
+	l := g.legacyServers.all[c]
+	g.legacyServers.mu.Unlock()
+	if l != nil {
 		l.raiseLevel(ctx, level)
 	}
 }

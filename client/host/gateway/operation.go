@@ -40,32 +40,37 @@ type catalogTarget struct{ *dispatch.Catalog }
 
 func (c catalogTarget) add(l *itemList, name string, o *offer) error {
 	_, registered := l.offeredAt[c][name]
-	return l.upstream.putOperation(c.Catalog, name, o.Definition, registered)
-}
-
-func (c catalogTarget) remove(_ *itemList, name string) { c.Remove(name) }
-
-// putOperation registers a tool as an operation, or replaces it.
-func (u *upstreamServer) putOperation(catalog *dispatch.Catalog, name string,
-	d *definition.Definition, registered bool) error {
+	u := l.upstream
 	var t mcp.Tool
-	if err := mcp.Unmarshal(d.Passed, &t); err != nil {
+	if err := mcp.Unmarshal(o.Passed, &t); err != nil {
 		return err
 	}
-	op, err := u.operation(name, d, &t, t.InputSchema)
-	if err != nil {
-		schemaErr := err
-		if op, err = u.operation(name, d, &t, nil); err != nil {
-			return err
-		}
+	schemaErr, err := u.putOperation(name, o.Definition, &t, registered)
+	if schemaErr != nil {
 		u.g.warnLater("gateway: the arguments of an operation are checked by its server only",
 			slog.String("operation", name), slog.String("server", u.id),
 			slog.String("tool", t.Name), slog.Any("error", schemaErr))
 	}
-	if registered {
-		return catalog.Replace(op)
+	return err
+}
+
+func (c catalogTarget) remove(_ *itemList, name string) { c.Remove(name) }
+
+// putOperation registers a tool as an operation, or replaces it. If its input schema cannot be
+// used, schemaErr says why, and the operation accepts any arguments.
+func (u *upstreamServer) putOperation(name string, d *definition.Definition, t *mcp.Tool,
+	registered bool) (schemaErr, err error) {
+	op, err := u.operation(name, d, t, t.InputSchema)
+	if err != nil {
+		schemaErr = err
+		if op, err = u.operation(name, d, t, nil); err != nil {
+			return nil, err
+		}
 	}
-	return catalog.Register(op)
+	if registered {
+		return schemaErr, u.g.o.Catalog.Replace(op)
+	}
+	return schemaErr, u.g.o.Catalog.Register(op)
 }
 
 // operation returns a tool as an operation. Without an input schema it accepts any arguments.
@@ -207,14 +212,10 @@ func (u *upstreamServer) offerOperations(l *userLists) {
 		case err != nil:
 		case !known:
 			op = &userOperation{definition: d.Passed}
-			err = u.putOwnOperation(name, d, &tool, tool.InputSchema, false)
-			if err != nil {
-				err = u.putOwnOperation(name, d, &tool, nil, false)
-			}
+			_, err = u.putOperation(name, d, &tool, false)
 		case op.definition != nil && !bytes.Equal(op.definition, d.Passed):
 			_, own, _ := strings.Cut(name, ".")
-			err = u.putOwnOperation(name, d, &mcp.Tool{Name: own}, nil, true)
-			if err == nil {
+			if _, err = u.putOperation(name, d, &mcp.Tool{Name: own}, true); err == nil {
 				op.definition = nil
 			}
 		}
@@ -227,18 +228,6 @@ func (u *upstreamServer) offerOperations(l *userLists) {
 		t.operations[name] = op
 	}
 	l.counted = true
-}
-
-func (u *upstreamServer) putOwnOperation(name string, d *definition.Definition, tool *mcp.Tool,
-	input json.RawMessage, registered bool) error {
-	op, err := u.operation(name, d, tool, input)
-	switch {
-	case err != nil:
-		return err
-	case registered:
-		return u.g.o.Catalog.Replace(op)
-	}
-	return u.g.o.Catalog.Register(op)
 }
 
 // operationFor returns the tool that is an operation for the caller in ctx.

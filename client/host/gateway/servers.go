@@ -95,7 +95,7 @@ func (g *Gateway) Add(s Upstream) error {
 			case session == "": // the lists come from the shared process only
 				u.setChangeHandlers(&o)
 			case s.Sharing == host.PerUser:
-				o.OnListChanged = func(mcp.Kind) { u.users.drop(session, true) }
+				o.OnListChanged = func(mcp.Kind) { g.listsChanged(u.users.drop(session, true)) }
 			}
 			return u.connect(ctx, session, o, connect)
 		}
@@ -146,7 +146,7 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 		u.listed = &host.Filter{Allow: s.Listed}
 	}
 	u.instructions.Store(new(serverInstructions))
-	u.users = userTable{g: g, byName: map[string]*userLists{},
+	u.users = userTable{catalog: g.o.Catalog, memory: g.userLists, byName: map[string]*userLists{},
 		operations: map[string]*userOperation{}}
 	if s.Login != nil && s.Sharing == host.PerUser {
 		u.loginTool, u.toLogIn = u.newLoginTool(), sync.OnceValue(u.ownLoginTool)
@@ -312,7 +312,7 @@ func (g *Gateway) stateChanged(s host.Status) {
 	}
 	if s.Session != "" {
 		if s.State == host.Stopped { // the connection that his lists are of has ended
-			u.users.drop(s.Session, s.Ended)
+			g.listsChanged(u.users.drop(s.Session, s.Ended))
 		}
 		return
 	}

@@ -29,7 +29,7 @@ func (u *upstreamServer) run() {
 		case <-u.wake:
 			u.update()
 		case <-u.ctx.Done():
-			u.users.clear()
+			u.g.listsChanged(u.users.clear())
 			u.saveCache()
 			return
 		}
@@ -61,7 +61,7 @@ func (u *upstreamServer) listFirst() {
 // start of the server, but not for its lists.
 func (u *upstreamServer) update() {
 	if u.sharing == host.PerUser {
-		u.users.clear()
+		u.g.listsChanged(u.users.clear())
 		return
 	}
 	if u.disabled.Load() {
@@ -160,7 +160,7 @@ func (u *upstreamServer) warnUnlisted(err error) {
 
 // recheckPins compares the latest lists with their pins again.
 func (u *upstreamServer) recheckPins() {
-	u.users.clear()
+	u.g.listsChanged(u.users.clear())
 	u.applying.Lock()
 	defer u.applying.Unlock()
 	revision := int(u.g.pinRevision.Load())

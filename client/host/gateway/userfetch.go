@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
@@ -126,6 +127,22 @@ func (u *upstreamServer) knownLists(ctx context.Context) *userLists {
 	return nil
 }
 
+// perUserServers returns the servers with host.PerUser that d offers, in the order of names.
+func (g *Gateway) perUserServers(d *downstream) (some []*upstreamServer) {
+	for _, u := range g.allUpstreams() {
+		if u.sharing == host.PerUser && d.includes(u.id) {
+			some = append(some, u)
+		}
+	}
+	if len(some) > 1 {
+		order := g.names.Servers()
+		slices.SortFunc(some, func(a, b *upstreamServer) int {
+			return slices.Index(order, a.id) - slices.Index(order, b.id)
+		})
+	}
+	return some
+}
+
 // fetchFor fetches the lists of a user, and announces them if that takes long.
 func (u *upstreamServer) fetchFor(ctx context.Context, name string, l *userLists, announced bool) {
 	began := time.Now()
@@ -141,7 +158,7 @@ func (u *upstreamServer) fetchFor(ctx context.Context, name string, l *userLists
 	}
 	close(l.done)
 	if announced || time.Since(began) > userListWait {
-		u.users.announce(map[string]bool{l.principal: true})
+		u.g.listsChanged(map[string]bool{l.principal: true})
 	}
 }
 

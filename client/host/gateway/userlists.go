@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/internal/uritemplate"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -61,7 +62,7 @@ type userLists struct {
 
 	dropped bool  // guarded by userTable.mu
 	counted bool  // in userTable.operations; guarded by userTable.mu
-	held    int64 // bytes of Gateway.userLists; guarded by userTable.mu
+	held    int64 // bytes of userTable.memory; guarded by userTable.mu
 }
 
 func (l *userLists) isDone() bool {
@@ -126,7 +127,9 @@ func (l *userLists) hasScheme(uri string) bool {
 
 // A userTable has the lists of the users of a server, by the names of Upstream.User.
 type userTable struct {
-	g      *Gateway
+	catalog *dispatch.Catalog // Options.Catalog; may be nil
+	memory  *quota.Pool       // of the lists of all users of the gateway
+
 	mu     sync.Mutex
 	byName map[string]*userLists
 	// by their names: the operations in Options.Catalog, which stay while a user has them
@@ -145,52 +148,43 @@ func (t *userTable) remove(name string, l *userLists) {
 			if op := t.operations[name]; op != nil {
 				if op.users--; op.users == 0 {
 					delete(t.operations, name)
-					t.g.o.Catalog.Remove(name)
+					t.catalog.Remove(name)
 				}
 			}
 		}
 	}
 	if l.held > 0 {
-		t.g.userLists.Give(l.principal, l.held)
+		t.memory.Give(l.principal, l.held)
 		l.held = 0
 	}
 }
 
-// drop forgets the lists of a user, if there are any. changed says that he has to be told.
-func (t *userTable) drop(name string, changed bool) {
+// drop forgets the lists of a user, if there are any. changed says that he has to be told: then it
+// returns his principal.
+func (t *userTable) drop(name string, changed bool) (principals map[string]bool) {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	l := t.byName[name]
 	if l == nil || !changed && l.isDone() && l.err != nil { // why he has none is remembered
-		t.mu.Unlock()
-		return
+		return nil
 	}
 	t.remove(name, l)
-	t.mu.Unlock()
 	if changed {
-		t.announce(map[string]bool{l.principal: true})
+		principals = map[string]bool{l.principal: true}
 	}
+	return principals
 }
 
-// clear forgets all lists, and tells their users.
-func (t *userTable) clear() {
-	principals := map[string]bool{}
+// clear forgets all lists, and returns the principals of their users, who have to be told.
+func (t *userTable) clear() (principals map[string]bool) {
 	t.mu.Lock()
+	defer t.mu.Unlock()
+	principals = map[string]bool{}
 	for name, l := range t.byName {
 		t.remove(name, l)
 		principals[l.principal] = true
 	}
-	t.mu.Unlock()
-	t.announce(principals)
-}
-
-// announce tells the clients of these principals that lists have changed.
-func (t *userTable) announce(principals map[string]bool) {
-	if len(principals) == 0 {
-		return
-	}
-	for _, d := range t.g.allDownstreams() {
-		d.server.Integration().ListsChanged(func(of, _ string) bool { return principals[of] })
-	}
+	return principals
 }
 
 // withheldItems returns the items that are withheld from a user, each once.
@@ -265,28 +259,12 @@ func (t *userTable) keep(l *userLists, bytes int64) error {
 		return nil // only those who wait for them see them
 	}
 	if l.held > 0 { // of a first attempt
-		t.g.userLists.Give(l.principal, l.held)
+		t.memory.Give(l.principal, l.held)
 		l.held = 0
 	}
-	if err := t.g.userLists.Take(l.principal, bytes); err != nil {
+	if err := t.memory.Take(l.principal, bytes); err != nil {
 		return fmt.Errorf("has lists of %d bytes, for which the user has no room: %w", bytes, err)
 	}
 	l.held = bytes
 	return nil
-}
-
-// perUserServers returns the servers with host.PerUser that d offers, in the order of names.
-func (g *Gateway) perUserServers(d *downstream) (some []*upstreamServer) {
-	for _, u := range g.allUpstreams() {
-		if u.sharing == host.PerUser && d.includes(u.id) {
-			some = append(some, u)
-		}
-	}
-	if len(some) > 1 {
-		order := g.names.Servers()
-		slices.SortFunc(some, func(a, b *upstreamServer) int {
-			return slices.Index(order, a.id) - slices.Index(order, b.id)
-		})
-	}
-	return some
 }

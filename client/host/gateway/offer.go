@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -30,6 +31,14 @@ const (
 	// its definition is invalid or cannot be compared with its pin
 	ReasonUnusable Reason = "unusable"
 )
+
+// An offer is an item as it is offered.
+type offer struct {
+	*definition.Definition
+	// public is the definition with its public name, for all downstream servers; nil before the
+	// first. It is guarded by itemList.mu.
+	public json.RawMessage
+}
 
 // An unreviewedItem is one that a pin withholds, or the want of one.
 type unreviewedItem struct {
