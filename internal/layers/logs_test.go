@@ -112,13 +112,14 @@ func TestLogLines(t *testing.T) {
 
 // loggerOf says whose logger a package uses that does not call lograte.Logger.
 var loggerOf = map[string]string{
-	"client/host/gateway/internal/audit":     "that of package gateway",
-	"client/host/gateway/internal/listfetch": "that of package gateway",
-	"client/host/gateway/internal/spill":     "that of package gateway",
-	"client/host/gateway/internal/statelog":  "that of package gateway",
-	"client/streamable":                      "that of package client, by its link",
-	"server/internal/task":                   "that of package server",
-	"server/streamable/internal/shared":      "that of package streamable",
+	"client/host/gateway/internal/audit":       "that of package gateway",
+	"client/host/gateway/internal/legacypeers": "that of package gateway",
+	"client/host/gateway/internal/listfetch":   "that of package gateway",
+	"client/host/gateway/internal/spill":       "that of package gateway",
+	"client/host/gateway/internal/statelog":    "that of package gateway",
+	"client/streamable":                        "that of package client, by its link",
+	"server/internal/task":                     "that of package server",
+	"server/streamable/internal/shared":        "that of package streamable",
 }
 
 // message returns the first argument that is or adds to a string literal, or all arguments.

@@ -191,14 +191,14 @@ func (g *Gateway) setDownstream(d *downstream) {
 	case before == nil && offers:
 		d.stopClientEvents = d.server.Integration().OnClientEvent(
 			func(c *server.Conn, e server.ClientEvent) {
-				g.clientEvent(d.server, c, e)
+				g.peers.ClientEvent(d.server, c, e)
 			})
 	case before != nil && offers:
 		d.stopClientEvents = before.stopClientEvents
-		g.clientsChanged()
+		g.peers.ClientsChanged()
 	case before != nil:
 		before.stopClientEvents()
-		g.removeLegacyClientsOf(d.server)
+		g.peers.RemoveClientsOf(d.server)
 	}
 	g.offerReader()
 	defer g.lockOffers()()

@@ -168,7 +168,7 @@ func (g *Gateway) startInflight(ctx context.Context, c *call) *inflight.Call {
 		Convert: clientError, Report: report,
 		End: func(wanted bool) {
 			if wanted {
-				g.wakeLegacyServers()
+				g.peers.WakeServers()
 			}
 			leave()
 		}}
@@ -178,7 +178,7 @@ func (g *Gateway) startInflight(ctx context.Context, c *call) *inflight.Call {
 	opts := append(metaOption(t.meta), client.OnProgress(f.Progress))
 	f.Make = func(ctx context.Context) (result json.RawMessage, err error) {
 		err = t.use(ctx, g.manager, func(to *client.Client) (err error) {
-			g.raiseLevel(ctx, to, &f.Request.Logs)
+			g.peers.RaiseLevel(ctx, to, &f.Request.Logs)
 			result, err = c.send(ctx, to, opts)
 			return err
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/audit"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/largeresult"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/legacypeers"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/sessions"
 	"github.com/stdwire/stdwire/dispatch"
@@ -28,8 +29,7 @@ type Gateway struct {
 	inflight             *inflight.Calls
 	requests             inflight.Requests
 	sessions             *sessions.Table
-	clients              legacyClients
-	legacyServers        legacyServers
+	peers                *legacypeers.Peers
 	audit                *audit.Log       // nil without an audit log
 	pins                 *pin.File        // nil without Options.PinFile
 	pinRevision          atomic.Int64     // of pins, when they were to be compared last

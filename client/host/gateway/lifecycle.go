@@ -8,6 +8,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/audit"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/largeresult"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/legacypeers"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/resultcache"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/sessions"
@@ -34,6 +35,8 @@ func (o Options) New(s *server.Server) *Gateway {
 	})
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.inflight = inflight.NewCalls(g.ctx, &g.requests)
+	g.peers = &legacypeers.Peers{Ctx: g.ctx, Go: g.background, Requests: &g.requests,
+		Log: o.Logger}
 	g.subscriptionsChanged = make(chan struct{}, 1)
 	if o.Audit != nil {
 		g.audit = audit.New(o.Audit, o.AuditValues, o.AuditKey, o.Logger)
@@ -70,7 +73,7 @@ func (g *Gateway) Close() {
 		d.detach()
 	}
 	g.cancel()
-	g.clients.end()
+	g.peers.End()
 	g.manager.Close()
 	g.wg.Wait()
 	g.inflight.Wait()

@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/resultcache"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/statelog"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
 // An Upstream describes a server to a [Gateway].
@@ -88,16 +89,16 @@ func (g *Gateway) Add(s Upstream) error {
 	if connect := s.Connect; connect != nil {
 		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
 			error) {
-			g.requests.SetHandlers(&o, u.clientKey(session), u.warnAmbiguous)
+			g.requests.SetHandlers(&o, u.peer.Key(session), u.warnAmbiguous)
 			apps.Declare(&o)
-			u.setRootsHandler(&o, session)
+			g.peers.SetRootsHandler(&u.peer, &o, session)
 			switch {
 			case session == "": // the lists come from the shared process only
 				u.setChangeHandlers(&o)
 			case s.Sharing == host.PerUser:
 				o.OnListChanged = func(mcp.Kind) { g.listsChanged(u.users.drop(session, true)) }
 			}
-			return u.connect(ctx, session, o, connect)
+			return g.peers.Connect(ctx, &u.peer, session, o, connect)
 		}
 	}
 	err := s.Filter.Check()
@@ -158,7 +159,8 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	if s.CacheResults > 0 {
 		u.cache = resultcache.New(g.cached, s.CacheResults, s.CachePublic)
 	}
-	u.level = s.Options.LogLevel
+	u.peer.ID, u.peer.Shared, u.peer.Level = s.ID, s.Sharing == host.Shared, s.Options.LogLevel
+	u.peer.OfferedAt = func() []*server.Server { return g.downstreamServersOf(u.id) }
 	u.subscriptions.wanted = make(chan struct{}, 1)
 	u.subscriptions.changed = make(chan struct{}, 1)
 	u.ctx, u.cancel = context.WithCancel(g.ctx)

@@ -64,7 +64,7 @@ func (u *upstreamServer) targetOf(ctx context.Context, d *definition.Definition,
 // target returns the target with this own name for the client of the request in ctx.
 func (u *upstreamServer) target(ctx context.Context, own string, idempotent bool) target {
 	t := target{upstream: u, id: u.id, name: own, idempotent: idempotent,
-		conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: u.level,
+		conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: u.peer.Level,
 		meta: server.MetaFrom(ctx), maxArguments: u.maxArguments, maxResult: u.maxResult}
 	switch {
 	case u.sharing == host.PerUser:
@@ -149,7 +149,7 @@ func (t *target) use(ctx context.Context, m *host.Manager, f func(*client.Client
 // newRequest returns the request for a target. isCall says that a question of the server may belong
 // to it.
 func (g *Gateway) newRequest(t *target, isCall bool) *inflight.Request {
-	r := &inflight.Request{Key: t.upstream.clientKey(t.session), IsCall: isCall,
+	r := &inflight.Request{Key: t.upstream.peer.Key(t.session), IsCall: isCall,
 		Logs: logging.Queue{Server: t.id, Send: g.sendLog}}
 	if !t.isStateless() {
 		r.Conn = t.conn
@@ -177,11 +177,11 @@ func (g *Gateway) use(ctx context.Context, t *target, isCall bool,
 	g.requests.Begin(ctx, r)
 	defer func() {
 		if r.End() {
-			g.wakeLegacyServers()
+			g.peers.WakeServers()
 		}
 	}()
 	return t.use(ctx, g.manager, func(c *client.Client) error {
-		g.raiseLevel(ctx, c, &r.Logs)
+		g.peers.RaiseLevel(ctx, c, &r.Logs)
 		return f(c)
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/legacypeers"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/resultcache"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -45,12 +46,11 @@ type upstreamServer struct {
 	recalled         chan struct{} // closed after the attempt to load the cached lists
 	listedOnce       chan struct{} // closed after the first attempt to fetch each list
 	disabled         atomic.Bool
-	reenabled        atomic.Bool      // enabled again, and not ready since
-	recheck          chan struct{}    // capacity 1: pins have changed
-	fetching         atomic.Int64     // number of fetches of lists in progress
-	level            mcp.LoggingLevel // Options.LogLevel of the server
-	hasApps          atomic.Bool      // a tool with an app was offered once
-	ambiguousLogs    atomic.Int64     // number of log messages that could belong to several clients
+	reenabled        atomic.Bool   // enabled again, and not ready since
+	recheck          chan struct{} // capacity 1: pins have changed
+	fetching         atomic.Int64  // number of fetches of lists in progress
+	peer             legacypeers.Upstream
+	hasApps          atomic.Bool // a tool with an app was offered once
 
 	maxArguments, maxResult int            // bytes
 	maxResultText           map[string]int // see Upstream
@@ -133,9 +133,6 @@ func (u *upstreamServer) list(kind mcp.Kind) *itemList {
 	i := slices.IndexFunc(u.lists, func(l *itemList) bool { return l.kind == kind })
 	return u.lists[i]
 }
-
-// clientKey identifies a client.Client of the server: the shared one or the one of a session.
-func (u *upstreamServer) clientKey(session string) string { return u.id + "\n" + session }
 
 // fetchers returns the fetchers of all lists.
 func (u *upstreamServer) fetchers() (all []*listfetch.Fetcher) {
