@@ -142,8 +142,11 @@ func (g *Gateway) awaitList(ctx context.Context, u *upstreamServer, l *listfetch
 // each of them may have the name, and a list that cannot be fetched is not an error.
 func (g *Gateway) awaitLists(ctx context.Context, kind mcp.Kind, wanted func(*upstreamServer) bool,
 	any bool) error {
-	for _, u := range g.unlistedUpstreams(kind, wanted) {
+	for _, u := range g.allUpstreams() {
 		l := u.list(kind).fetcher
+		if l.Known() || u.disabled.Load() || !wanted(u) {
+			continue
+		}
 		if any {
 			select {
 			case <-l.Tried():
@@ -159,19 +162,6 @@ func (g *Gateway) awaitLists(ctx context.Context, kind mcp.Kind, wanted func(*up
 		}
 	}
 	return nil
-}
-
-// unlistedUpstreams returns the wanted servers whose list of this kind is unknown.
-func (g *Gateway) unlistedUpstreams(kind mcp.Kind,
-	wanted func(*upstreamServer) bool) (some []*upstreamServer) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, u := range g.upstreams {
-		if !u.list(kind).fetcher.Known() && !u.disabled.Load() && wanted(u) {
-			some = append(some, u)
-		}
-	}
-	return some
 }
 
 // awaitUserLists waits for the lists of the user of the request in ctx at the wanted servers. If

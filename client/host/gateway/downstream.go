@@ -47,13 +47,9 @@ func (d *downstream) detach() { d.server.Integration().SetUpstreams(server.Upstr
 // precedence; those of a single server unchanged, if its descriptions are. A server of whose items
 // the client of the request in ctx may see none has none for him.
 func (g *Gateway) instructions(ctx context.Context, d *downstream) string {
-	byID := map[string]*upstreamServer{}
-	for _, u := range g.allUpstreams() {
-		byID[u.id] = u
-	}
 	var all []instructions.Server
 	for _, id := range g.names.Servers() {
-		if u := byID[id]; u != nil && d.includes(id) && !u.isHidden(ctx) {
+		if u := g.upstream(id); u != nil && d.includes(id) && !u.isHidden(ctx) {
 			all = append(all, instructions.Server{ID: id, Text: u.instructions.Load().offered()})
 		}
 	}
@@ -117,25 +113,19 @@ const maxMissing = 100
 // missingServers returns the IDs of the servers of d whose list of a kind, as the client of the
 // request in ctx sees it, is not known: the first 100 in alphabetical order, or nil.
 func (g *Gateway) missingServers(ctx context.Context, d *downstream, kind mcp.Kind) []string {
-	var missing map[string]bool
+	var missing []string
 	for _, u := range g.allUpstreams() {
 		if u.disabled.Load() || !d.includes(u.id) {
 			continue
 		}
 		for _, l := range u.fetchers() {
 			if l.Kind == kind && !u.knows(ctx, l) {
-				if missing == nil {
-					missing = make(map[string]bool)
-				}
-				missing[u.id] = true
+				missing = append(missing, u.id)
 			}
 		}
 	}
-	if missing == nil {
-		return nil
-	}
-	ids := slices.Sorted(maps.Keys(missing))
-	return ids[:min(len(ids), maxMissing)]
+	slices.Sort(missing)
+	return missing[:min(len(missing), maxMissing)]
 }
 
 // knows reports whether a list is known, as the client of the request in ctx sees it.

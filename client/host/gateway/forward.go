@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/resultcache"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/rpc"
@@ -37,24 +39,47 @@ func stateFrom(ctx context.Context) (stateKind, id, rest string) {
 	return "", "", ""
 }
 
-// call makes a call for the client of the request in ctx, and returns its result with the public
-// URIs of apps and the public names of invalid arguments.
-func (g *Gateway) call(ctx context.Context, c *call) (json.RawMessage, error) {
-	if err := g.runCall(ctx, c); err != nil {
-		return nil, c.target.publicError(err)
-	}
-	return appuri.InMessage(c.target.id, c.target.arguments.Result(c.result)), nil
-}
-
-// publicError returns the error of a call with the public names of invalid arguments.
-func (t *target) publicError(err error) error {
-	reply, ok := errors.AsType[*clientReply](err)
-	if !ok || t.arguments == nil {
+// make makes a call and checks the size of its result.
+func (c *call) make(ctx context.Context, g *Gateway) (err error) {
+	if c.tool != nil && c.tool.Use != nil {
+		c.composed = true
+		c.result, err = c.tool.Use(ctx, c.arguments)
 		return err
 	}
-	public := *reply.public
-	public.Data = t.arguments.Data(public.Data)
-	return &clientReply{&public, reply.cause}
+	if key, ok := c.cacheKey(ctx); ok {
+		c.result, c.cached, err = c.target.upstream.cache.Do(ctx, key,
+			func() (json.RawMessage, error) { return g.forward(ctx, c) })
+	} else {
+		c.result, err = g.forward(ctx, c)
+	}
+	if large, ok := errors.AsType[*client.TooLargeError](err); ok {
+		return c.refuse(byLimit, rpc.CodeInternalError,
+			"the server sent a message of %d bytes or more, over the limit of %d: ask for less, or allow more with maxResult",
+			large.Size, large.Limit)
+	}
+	if err != nil {
+		return err
+	}
+	return c.checkResult()
+}
+
+// cacheKey returns the key by which the result of the call is cached. ok is false if it must not
+// be: the tool may change something, or the result may depend on the client.
+func (c *call) cacheKey(ctx context.Context) (key resultcache.Key, ok bool) {
+	if c.target.upstream.cache == nil || c.tool == nil || !c.tool.ReadOnly || c.resumed ||
+		c.target.upstream.sharing != host.Shared || c.target.answersQuestions {
+		return key, false
+	}
+	for key := range c.target.meta { // the server may answer by it
+		if key != mcp.MetaTraceparent && key != mcp.MetaTracestate && key != mcp.MetaBaggage {
+			return resultcache.Key{}, false
+		}
+	}
+	arguments := c.arguments
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	return resultcache.KeyOf(principal(ctx), c.tool.Text, arguments)
 }
 
 // send sends the request of the call to its server, unless what it uses does not match its pin.

@@ -326,18 +326,9 @@ func (g *Gateway) updateOffers(upstreams []*upstreamServer) {
 func (g *Gateway) serverListed(id string) {
 	defer g.lockOffers()()
 	g.names.SetListed(id)
-	g.updateOffers(slices.DeleteFunc(g.allUpstreams(),
-		func(u *upstreamServer) bool { return !u.isWaiting() }))
-}
-
-// isWaiting reports whether an item waits until earlier servers are listed.
-func (u *upstreamServer) isWaiting() bool {
-	for _, l := range u.lists {
-		if l.isWaiting() {
-			return true
-		}
-	}
-	return false
+	g.updateOffers(slices.DeleteFunc(g.allUpstreams(), func(u *upstreamServer) bool {
+		return !slices.ContainsFunc(u.lists, (*itemList).isWaiting)
+	}))
 }
 
 func (l *itemList) setUnreviewed(all []unreviewedItem) {

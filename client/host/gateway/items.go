@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -45,7 +46,11 @@ func (u *upstreamServer) newList(kind mcp.Kind) *itemList {
 		name: func(d *definition.Definition) string { return appuri.Public(u.id, d.Own) }}
 	switch kind {
 	case mcp.KindTool, mcp.KindPrompt:
-		l.shared, l.distinguish = u.g.o.NoPrefix, u.publicNames()
+		if l.shared = u.g.o.NoPrefix; !l.shared {
+			l.distinguish = func(names []string) map[string]string {
+				return itemname.Publics(u.id, names, u.g.o.MaxName)
+			}
+		}
 		l.name = func(d *definition.Definition) string {
 			if kind == mcp.KindTool && d.Use == nil && !u.filter.Allows(d.Own) {
 				return ""
@@ -71,18 +76,6 @@ func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, o *offer) server.
 	switch kind {
 	case mcp.KindTool, mcp.KindPrompt:
 		public := kind.KeyOf(o.public)
-		if o.Use != nil {
-			item.Use = func(ctx context.Context, _ string,
-				arguments json.RawMessage) (json.RawMessage, error) {
-				c := &call{kind: kind, arguments: arguments, tool: o.Definition,
-					target: u.targetOf(ctx, o.Definition, public, idempotent)}
-				if err := u.g.runCall(ctx, c); err != nil {
-					return nil, err
-				}
-				return u.fit(ctx, o.Definition, c.result), nil
-			}
-			break
-		}
 		item.Use = func(ctx context.Context, _ string, arguments json.RawMessage) (json.RawMessage,
 			error) {
 			result, err := u.g.call(ctx, &call{kind: kind, arguments: arguments,

@@ -24,11 +24,11 @@ import (
 func (o Options) New(s *server.Server) *Gateway {
 	o.MaxName = cmp.Or(o.MaxName, host.DefaultMaxName)
 	o.Logger = lograte.Logger(o.Logger)
-	g := &Gateway{o: o, upstreams: make(map[string]*upstreamServer), names: nametable.New()}
-	g.cached = resultcache.NewPool()
-	g.userLists = quota.NewPool(maxUserLists)
-	g.results = largeresult.New(o.ResultDir, o.Results, o.Logger)
-	g.interceptors = dispatch.Chain(o.Interceptors)
+	g := &Gateway{o: o, upstreams: make(map[string]*upstreamServer), names: nametable.New(),
+		cached: resultcache.NewPool(), userLists: quota.NewPool(maxUserLists),
+		results:              largeresult.New(o.ResultDir, o.Results, o.Logger),
+		interceptors:         dispatch.Chain(o.Interceptors),
+		subscriptionsChanged: make(chan struct{}, 1)}
 	g.manager = host.NewManager(g.stateChanged)
 	g.sessions = sessions.New(func(name string) {
 		g.background(func() { g.manager.EndSession(name) })
@@ -37,7 +37,6 @@ func (o Options) New(s *server.Server) *Gateway {
 	g.inflight = inflight.NewCalls(g.ctx, &g.requests)
 	g.peers = &legacypeers.Peers{Ctx: g.ctx, Go: g.background, Requests: &g.requests,
 		Log: o.Logger}
-	g.subscriptionsChanged = make(chan struct{}, 1)
 	if o.Audit != nil {
 		g.audit = audit.New(o.Audit, o.AuditValues, o.AuditKey, o.Logger)
 	}

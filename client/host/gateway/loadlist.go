@@ -64,7 +64,10 @@ func (l *itemList) offerListed(server string, all []*definition.Definition,
 	usable, withheld := l.usable(server, all, invalid)
 	l.warnUnknownOverrides()
 	u, g := l.upstream, l.upstream.g
-	ownTools := u.ownTools(l.kind, all)
+	var ownTools []*definition.Definition
+	if l.kind == mcp.KindTool {
+		ownTools = u.ownTools(all, func(kind mcp.Kind) bool { return u.list(kind).hasWanted() })
+	}
 	defer g.lockOffers()()
 	if l.kind == mcp.KindTool && len(all) > 0 && !slices.ContainsFunc(all,
 		func(d *definition.Definition) bool { return u.filter.Allows(d.Own) }) {
@@ -125,17 +128,8 @@ func (l *itemList) warnUnknownOverrides() {
 }
 
 // ownTools returns the tools that the gateway adds to a server's own: those for the kinds of items
-// that it offers, unless the server has tools with these names.
-func (u *upstreamServer) ownTools(kind mcp.Kind,
-	listed []*definition.Definition) (all []*definition.Definition) {
-	if u.asTools == nil || kind != mcp.KindTool {
-		return nil
-	}
-	return u.toolsFor(listed, func(kind mcp.Kind) bool { return u.list(kind).hasWanted() })
-}
-
-// toolsFor is ownTools for the kinds of which offers returns true.
-func (u *upstreamServer) toolsFor(listed []*definition.Definition,
+// of which offers returns true, unless the server has tools with these names.
+func (u *upstreamServer) ownTools(listed []*definition.Definition,
 	offers func(mcp.Kind) bool) (all []*definition.Definition) {
 	has := map[mcp.Kind]bool{mcp.KindPrompt: offers(mcp.KindPrompt),
 		mcp.KindResource: offers(mcp.KindResource) || offers(mcp.KindResourceTemplate)}

@@ -8,7 +8,6 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/largeresult"
-	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -19,17 +18,6 @@ func (u *upstreamServer) publicName(own string) string {
 		return own
 	}
 	return host.PublicName(u.id, own, u.g.o.MaxName)
-}
-
-// publicNames returns the function that distinguishes the public names of tools or prompts, or nil
-// if they are the server's own.
-func (u *upstreamServer) publicNames() func(own []string) map[string]string {
-	if u.g.o.NoPrefix {
-		return nil
-	}
-	return func(own []string) map[string]string {
-		return itemname.Publics(u.id, own, u.g.o.MaxName)
-	}
 }
 
 // publicDefinition returns a definition with its public name or URI. That of a skill, including the

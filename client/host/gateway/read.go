@@ -161,10 +161,8 @@ func (g *Gateway) candidates(ctx context.Context, d *downstream,
 		func(id string) bool { return !d.includes(id) }); len(all) == 1 {
 		ids = all
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	for _, id := range ids {
-		if u := g.upstreams[id]; u != nil && !g.names.HasUnlistedBefore(id, d.includes) {
+		if u := g.upstream(id); u != nil && !g.names.HasUnlistedBefore(id, d.includes) {
 			upstreams = append(upstreams, u)
 		}
 	}

@@ -136,13 +136,12 @@ func (g *Gateway) Add(s Upstream) error {
 
 func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	u := &upstreamServer{g: g, id: s.ID, filter: s.Filter, overrides: s.Overrides,
-		hidden:  hiddenTemplates(s.Overrides),
-		sharing: s.Sharing, user: s.User, login: s.Login,
-		answersQuestions: s.Options.OnElicit != nil,
-		digest:           s.Digest,
-		source:           s.Source, wake: make(chan struct{}, 1),
-		recalled: make(chan struct{}), listedOnce: make(chan struct{}),
-		recheck: make(chan struct{}, 1), done: make(chan struct{})}
+		hidden: hiddenTemplates(s.Overrides), sharing: s.Sharing, user: s.User, login: s.Login,
+		answersQuestions: s.Options.OnElicit != nil, digest: s.Digest, source: s.Source,
+		maxArguments: cmp.Or(s.MaxArguments, defaultMax),
+		maxResult:    cmp.Or(s.MaxResult, defaultMax), maxResultText: maps.Clone(s.MaxResultText),
+		wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), done: make(chan struct{}),
+		recalled: make(chan struct{}), listedOnce: make(chan struct{})}
 	if len(s.Listed) > 0 {
 		u.listed = &host.Filter{Allow: s.Listed}
 	}
@@ -153,9 +152,6 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 		u.loginTool, u.toLogIn = u.newLoginTool(), sync.OnceValue(u.ownLoginTool)
 	}
 	u.disabled.Store(s.Disabled)
-	u.maxArguments, u.maxResult = cmp.Or(s.MaxArguments, defaultMax),
-		cmp.Or(s.MaxResult, defaultMax)
-	u.maxResultText = maps.Clone(s.MaxResultText)
 	if s.CacheResults > 0 {
 		u.cache = resultcache.New(g.cached, s.CacheResults, s.CachePublic)
 	}
@@ -277,8 +273,7 @@ func (g *Gateway) Withheld() map[string][]WithheldItem {
 		if w := u.instructions.Load().withheld; w != nil {
 			all[u.id] = append(all[u.id], *w)
 		}
-		all[u.id] = append(all[u.id], u.users.withheldItems()...)
-		if all[u.id] == nil {
+		if all[u.id] = append(all[u.id], u.users.withheldItems()...); all[u.id] == nil {
 			delete(all, u.id)
 		}
 	}
@@ -335,6 +330,10 @@ func (g *Gateway) stateChanged(s host.Status) {
 	}
 	u.notify()
 }
+
+// defaultMax is the default limit of arguments and results in bytes. Many servers and clients fail
+// at messages of 10 MiB.
+const defaultMax = 8 << 20
 
 // callTimeout is the default limit of a call without progress. It exceeds a client's own, so that
 // the client times out first.

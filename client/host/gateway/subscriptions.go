@@ -26,11 +26,9 @@ func (g *Gateway) distributeSubscriptions() {
 				}
 			}
 		}
-		g.mu.Lock()
-		for _, u := range g.upstreams {
+		for _, u := range g.allUpstreams() {
 			u.subscriptions.set(uris[u])
 		}
-		g.mu.Unlock()
 	}
 }
 

@@ -21,20 +21,17 @@ import (
 // A target is a tool, prompt or resource of one server, used on behalf of one client.
 type target struct {
 	upstream         *upstreamServer
-	id, name         string           // the server's ID, and its own name of the item or the URI
-	idempotent       bool             // the request may be repeated
-	session          string           // the session or user, if the server is not shared
-	user             any              // what Upstream.User says of the user, for host.WithUser
-	unusable         error            // why the caller cannot use the server; nil: he can
-	conn             *server.Conn     // the client's connection; nil for an operation
-	owner            string           // identifies the client that may resume the call
-	answersQuestions bool             // OnElicit of the server's options answers questions
-	level            mcp.LoggingLevel // Options.LogLevel of the server
-	meta             mcp.Meta         // of the client's request, as server.MetaFrom returns it
-	public           string           // the offered name, if an override has changed the name
+	id, name         string       // the server's ID, and its own name of the item or the URI
+	idempotent       bool         // the request may be repeated
+	session          string       // the session or user, if the server is not shared
+	user             any          // what Upstream.User says of the user, for host.WithUser
+	unusable         error        // why the caller cannot use the server; nil: he can
+	conn             *server.Conn // the client's connection; nil for an operation
+	owner            string       // identifies the client that may resume the call
+	answersQuestions bool         // OnElicit of the server's options answers questions
+	meta             mcp.Meta     // of the client's request, as server.MetaFrom returns it
+	public           string       // the offered name, if an override has changed the name
 	arguments        *override.Arguments
-
-	maxArguments, maxResult int // bytes
 }
 
 // isStateless reports whether several clients may share the connection of the request.
@@ -64,8 +61,7 @@ func (u *upstreamServer) targetOf(ctx context.Context, d *definition.Definition,
 // target returns the target with this own name for the client of the request in ctx.
 func (u *upstreamServer) target(ctx context.Context, own string, idempotent bool) target {
 	t := target{upstream: u, id: u.id, name: own, idempotent: idempotent,
-		conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: u.peer.Level,
-		meta: server.MetaFrom(ctx), maxArguments: u.maxArguments, maxResult: u.maxResult}
+		conn: server.ConnFrom(ctx), owner: ownerOf(ctx), meta: server.MetaFrom(ctx)}
 	switch {
 	case u.sharing == host.PerUser:
 		t.session, t.user, t.unusable = u.userOf(ctx)
@@ -197,7 +193,7 @@ func metaOption(m mcp.Meta) []client.CallOption {
 // metaFor returns the _meta to send to c: that of the target and, to a modern server, the log level
 // that the client wants.
 func (t *target) metaFor(ctx context.Context, c *client.Client) mcp.Meta {
-	level := logging.MoreVerbose(server.LogLevelFrom(ctx), t.level)
+	level := logging.MoreVerbose(server.LogLevelFrom(ctx), t.upstream.peer.Level)
 	if level == "" || c.Era() != mcp.Modern {
 		return t.meta
 	}

@@ -86,9 +86,7 @@ func (u *upstreamServer) listsFor(ctx context.Context, timer <-chan time.Time) (
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-l.done:
-	default:
+	if !l.isDone() {
 		select {
 		case <-l.done:
 		case <-ctx.Done():
@@ -214,7 +212,7 @@ func (u *upstreamServer) readOffers(ctx context.Context, c *client.Client, l *us
 		u.offerTo(l, kind, c.ServerInfo().Name, listed, invalid)
 	}
 	if u.asTools != nil && !l.missing[mcp.KindTool] {
-		for _, d := range u.toolsFor(tools,
+		for _, d := range u.ownTools(tools,
 			func(kind mcp.Kind) bool { return len(l.offers[kind]) > 0 }) {
 			public := u.publicName(d.Name)
 			l.offers[mcp.KindTool][public] = &offer{Definition: d}
