@@ -11,23 +11,6 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-const defaultCache = 16 << 20 // bytes
-
-// A Cache stores results of modern servers for as long as the server allows (2026-07-28, Caching),
-// every byte as the server wrote it. See "Caching" in the package comment. Several clients may
-// share a Cache through [Options].Cache, but only if they are clients of the same server: a Cache
-// does not record the server of a result. It is safe for concurrent use.
-type Cache struct{ results cache.Cache }
-
-// NewCache returns a cache of at most maxBytes bytes, which include the params of the requests.
-// When it is full, it removes the least recently used results. It does not store a result larger
-// than a quarter of maxBytes. If maxBytes is 0 or less, it stores nothing.
-func NewCache(maxBytes int) *Cache { return &Cache{cache.Cache{Max: maxBytes}} }
-
-// Fresh bypasses the cache; the new result is stored if it may be (see the package comment,
-// "Caching"). For a list, it makes all pages equally recent.
-func Fresh() CallOption { return func(c *call) { c.fresh = true } }
-
 // ignoredMeta are the members of _meta that do not affect the result.
 var ignoredMeta = []string{mcp.MetaProgressToken, mcp.MetaLogLevel, mcp.MetaTraceparent,
 	mcp.MetaTracestate, mcp.MetaBaggage}
@@ -102,17 +85,4 @@ func (c *Client) lookUp(ctx context.Context, r *call) (hit bool, _ *cache.Fetch)
 		return nil
 	}
 	return false, fetch
-}
-
-// isOpen reports whether a call could be sent. The cache must not hide that the connection has
-// ended.
-func (c *Client) isOpen(ctx context.Context) bool {
-	select {
-	case <-ctx.Done():
-	case <-c.closing:
-	case <-c.peer.Closed():
-	default:
-		return true
-	}
-	return false
 }

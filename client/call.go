@@ -2,14 +2,17 @@ package client
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/stdwire/stdwire/client/internal/errtext"
+	"github.com/stdwire/stdwire/client/internal/object"
 	"github.com/stdwire/stdwire/client/internal/progress"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -51,6 +54,14 @@ func ReturnInputRequests() CallOption { return func(c *call) { c.returnInput = t
 // of the one in the result.
 func Answers(a mcp.InputAnswers) CallOption { return func(c *call) { c.answers = a } }
 
+// TaskTTL asks a server of 2025-11-25 to keep the task of a call for this time from its creation.
+// The server decides; [Task.State] has the actual time. It has no effect on other servers.
+func TaskTTL(d time.Duration) CallOption { return func(c *call) { c.ttl = d } }
+
+// Fresh bypasses the cache; the new result is stored if it may be (see the package comment,
+// "Caching"). For a list, it makes all pages equally recent.
+func Fresh() CallOption { return func(c *call) { c.fresh = true } }
+
 // A call is a request of the client. It encodes its own params.
 type call struct {
 	method  string
@@ -85,86 +96,118 @@ type call struct {
 	codecErr      error // why the params cannot be encoded or the result not decoded
 }
 
-// Call sends a request of any method, or takes its result from the cache, and returns the result as
-// the server wrote it. Params must encode as a JSON object; nil means no params. Call adds the
-// _meta members that the revision requires. The callbacks in [Options] answer the server's input
-// requests; see the package comment.
-//
-// Call blocks until the response arrives, the call times out (see [Options]) or ctx ends. In the
-// last two cases it sends notifications/cancelled. The error is a [*CallError].
-func (c *Client) Call(ctx context.Context, method string, params any,
-	opts ...CallOption) (json.RawMessage, error) {
-	r := &call{method: method, params: params}
-	r.decode = r.keep
-	err := c.do(ctx, r, opts)
-	return r.kept, err
+// AppendJSON implements [rpc.Appender]: it appends the params, including the _meta that the
+// protocol requires.
+func (r *call) AppendJSON(dst []byte) ([]byte, error) {
+	o := object.Open(dst)
+	r.codecErr = r.appendParams(&o)
+	return o.Close(), r.codecErr
 }
 
-// do applies the options and makes a call. It is the common path of all methods that call the
-// server.
-func (c *Client) do(ctx context.Context, r *call, opts []CallOption) error {
-	r.meta, r.hasResultType, r.startedAt = c.meta.Load(), c.session.Load().features.ResultType,
-		time.Now()
-	for _, option := range opts {
-		option(r)
-	}
-	if r.timeout = cmp.Or(r.timeout, c.o.CallTimeout); r.timeout >= 0 {
-		r.expires = r.startedAt.Add(r.timeout)
-	}
-	if r.onProgress != nil {
-		r.progress = c.calls.Open()
-		defer c.calls.Close(r.progress)
-	}
-	if r.method == mcp.MethodListTools && c.needsToolList() {
-		decode := r.decode
-		r.decode = func(result []byte) error {
-			c.learnTools(result)
-			return decode(result)
+func (r *call) appendParams(o *object.Object) error {
+	var own mcp.Meta // the _meta of the params themselves
+	var err error
+	if r.tool != "" {
+		o.Text("name", r.tool)
+		o.Key("arguments")
+		if o.B, err = object.Append(o.B, r.params); err != nil {
+			return fmt.Errorf("arguments: %w", err)
+		}
+		r.appendTask(o)
+	} else {
+		params, err := object.Append(nil, r.params)
+		if err != nil {
+			return fmt.Errorf("params: %w", err)
+		}
+		for token, value := range jsonscan.Members(params) {
+			if jsonscan.KeyIs(token, "_meta") {
+				if own, err = decodeMeta(value); err != nil {
+					return fmt.Errorf("params: _meta: %w", err)
+				}
+				continue
+			}
+			o.Member(token, value)
 		}
 	}
-	hit, fetch := c.lookUp(ctx, r)
-	if hit {
+	if r.answers.InputResponses != nil {
+		answers, err := mcp.Marshal(r.answers.InputResponses)
+		if err != nil {
+			return fmt.Errorf("answers: %w", err)
+		}
+		o.Key("inputResponses")
+		o.B = append(o.B, answers...)
+	}
+	if r.requestState != nil {
+		o.Key("requestState")
+		o.B = append(o.B, r.requestState...)
+	} else if r.answers.RequestState != "" {
+		o.Text("requestState", r.answers.RequestState)
+	}
+	return r.appendMeta(o, own)
+}
+
+func decodeMeta(raw []byte) (m mcp.Meta, err error) {
+	err = mcp.Unmarshal(raw, &m)
+	return m, err
+}
+
+// ownMeta are the members that a call cannot replace.
+var ownMeta = []string{mcp.MetaProtocolVersion, mcp.MetaClientInfo, mcp.MetaClientCapabilities,
+	mcp.MetaProgressToken}
+
+// appendMeta appends the member _meta, unless it is empty.
+func (r *call) appendMeta(o *object.Object, own mcp.Meta) error {
+	if len(r.meta.members) == 0 && r.progress == nil && len(own)+len(r.extra) == 0 {
 		return nil
 	}
-	var err error
-	if fetch != nil {
-		defer func() { fetch.Finish(err, r.startedAt) }()
+	o.Key("_meta")
+	m := object.Open(o.B)
+	m.Members(r.meta.members)
+	if r.progress != nil {
+		m.Key(mcp.MetaProgressToken)
+		m.B = strconv.AppendInt(m.B, r.progress.Token, 10)
 	}
-	if err = c.callWithInput(ctx, r); err != nil {
-		return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool, Name: r.name, Err: err}
+	level := r.meta.level
+	if len(own)+len(r.extra) > 0 {
+		all := maps.Clone(own)
+		if all == nil {
+			all = make(mcp.Meta, len(r.extra))
+		}
+		maps.Copy(all, r.extra)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if slices.Contains(ownMeta, name) {
+				continue
+			}
+			if name == mcp.MetaLogLevel {
+				level = nil
+			}
+			m.Key(name)
+			var err error
+			if m.B, err = object.AppendValue(m.B, all[name]); err != nil {
+				return fmt.Errorf("_meta[%q]: %w", name, err)
+			}
+		}
 	}
+	if level != nil {
+		m.Key(mcp.MetaLogLevel)
+		m.B = append(m.B, level...)
+	}
+	o.B = m.Close()
 	return nil
 }
 
-// send sends the request of a call, waits for the response and decodes it. If the server rejected
-// the request without processing it, and the reason can be fixed, it sends the request once more.
-func (c *Client) send(ctx context.Context, r *call) error {
-	for retried := false; ; retried = true {
-		if err := ctx.Err(); err != nil {
-			return c.abortError(err, r) // a request would only be cancelled
-		}
-		if c.isClosing() {
-			return errClosed
-		}
-		session := c.session.Load()
-		var err error
-		if c.outgoing != nil {
-			err = c.sendOutgoing(ctx, r)
-		} else if _, err = c.exchange(ctx, r, r.method, r, r); err == nil {
-			err = r.codecErr
-		}
-		switch {
-		case err == nil:
-			return nil
-		case retried && errors.Is(err, ErrSessionLost):
-			return fmt.Errorf("%w, and the next one too", ErrSessionLost)
-		case retried:
-			return err
-		}
-		if err = c.prepareRetry(ctx, r, session, err); err != nil {
-			return err
-		}
+// appendTask appends the param that requests a task.
+func (r *call) appendTask(o *object.Object) {
+	if !r.requestTask {
+		return
 	}
+	o.Key("task")
+	wish := object.Open(o.B)
+	if r.ttl > 0 {
+		wish.Key("ttl")
+		wish.B = strconv.AppendInt(wish.B, max(1, r.ttl.Milliseconds()), 10)
+	}
+	o.B = wish.Close()
 }
 
 // exchange sends the request of a call, waits for the response and decodes its result. The ID is
@@ -185,38 +228,6 @@ func (c *Client) exchange(ctx context.Context, r *call, method string, params, r
 		return id, c.connectionError(ctx, err)
 	}
 	return id, nil
-}
-
-// prepareRetry removes the reason for which the server rejected a request: it renews the session or
-// lists the tools for their headers, before the deadline of the call. It returns nil if the request
-// can be sent again, and err if it cannot.
-func (c *Client) prepareRetry(ctx context.Context, r *call, lost *session, err error) error {
-	refusal, _ := err.(*rpc.Error)
-	headers := refusal != nil && refusal.Code == mcp.CodeHeaderMismatch && c.headerTools != nil &&
-		r.tool != ""
-	doubtful := errors.Is(err, ErrSessionRefused)
-	if !headers && !doubtful && !errors.Is(err, ErrSessionLost) {
-		return err
-	}
-	cause := err
-	limited := ctx
-	if !r.expires.IsZero() {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithDeadline(ctx, r.expires)
-		defer cancel()
-	}
-	if headers {
-		err = c.refreshHeaderTools(limited, r.tool, refusal)
-	} else {
-		err = c.renewSession(limited, lost, doubtful)
-	}
-	switch {
-	case err != nil && limited.Err() != nil:
-		return c.abortError(limited.Err(), r)
-	case err != nil && doubtful:
-		return cause
-	}
-	return err
 }
 
 // A sendContext limits how long sending a request may block. Sending blocks only if the server does
@@ -366,7 +377,7 @@ func (r *call) deliver() bool {
 func (c *Client) abortError(err error, r *call) error {
 	after := time.Since(r.startedAt)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &TimeoutError{After: after, Silence: c.link.silence(),
+		return &TimeoutError{After: after, Silence: c.activity.silence(),
 			Unmatched: c.Stats().Unmatched}
 	}
 	return fmt.Errorf("%w after %s", err, round(after))
@@ -442,6 +453,22 @@ func decodeInto[R any](result *R) func([]byte) error {
 		}
 		return nil
 	}
+}
+
+// An InputRequiredError is returned if a modern server requests input (2026-07-28, Multi Round-Trip
+// Requests) and the client does not answer: [Options] has no callback for a request, or the call
+// has the option [ReturnInputRequests]. Repeat the call with [Answers]; if Task is set, continue
+// with that.
+type InputRequiredError struct {
+	Result *mcp.InputRequiredResult
+	Raw    []byte // the result of the call or of tasks/get, as the server wrote it
+	// the task that requests input, if the call became one: answer with [Task.Update], then
+	// [Task.Wait]; or [Task.Cancel]
+	Task *Task
+}
+
+func (e *InputRequiredError) Error() string {
+	return fmt.Sprintf("the server wants input first (%d requests)", len(e.Result.InputRequests))
 }
 
 // checkResultType returns an error unless the result is complete (2026-07-28, Base Protocol,

@@ -2,12 +2,11 @@ package client
 
 import (
 	"context"
-	"crypto/sha256"
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/urlelicitation"
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/ondemand"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -143,113 +142,16 @@ func (c *Client) collectInput(ctx context.Context, r *call,
 }
 
 const (
-	maxURLElicitations      = 1024 // that are remembered; also, that wait for OnElicitComplete
-	maxElicitationID        = 1024 // bytes
-	maxRequiredElicitations = 64   // in one refusal
+	maxRequiredElicitations = 64 // in one refusal
 	// firstRetryDelay is the delay before a request is retried without a completion notification.
 	// Servers need not send one, and the user needs time. Each further delay is twice as long.
 	firstRetryDelay = 15 * time.Second
 )
 
-// urlElicitations tracks the URL elicitations of the connection and their completion (2025-11-25,
-// Elicitation, "Completion Notifications for URL Mode Elicitation"). It also records the completion
-// of an unknown id, because the notification may arrive before the request.
-type urlElicitations struct {
-	deliver *ondemand.Task // calls OnElicitComplete; nil without that
-
-	mu          sync.Mutex
-	all         map[[sha256.Size]byte]*urlElicitation // by id
-	order       [][sha256.Size]byte                   // the oldest first
-	completions []string                              // ids for OnElicitComplete
-}
-
-type urlElicitation struct {
-	requested bool          // the user was asked to visit the page
-	completed bool          // the server sent the notification
-	done      chan struct{} // closed on completion
-}
-
-// find returns the elicitation with an id, and adds it if it is new. The caller holds mu.
-func (s *urlElicitations) find(id string) *urlElicitation {
-	key := sha256.Sum256([]byte(id))
-	e := s.all[key]
-	if e == nil {
-		if len(s.order) == maxURLElicitations {
-			delete(s.all, s.order[0])
-			s.order = s.order[1:]
-		}
-		e = &urlElicitation{done: make(chan struct{})}
-		s.all[key], s.order = e, append(s.order, key)
-	}
-	return e
-}
-
-// put handles notifications/elicitation/complete, on the reader's goroutine.
-func (s *urlElicitations) put(params []byte) {
-	id, ok := jsonscan.Text(jsonscan.Member(params, "elicitationId"))
-	if !ok || len(id) > maxElicitationID {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.find(id)
-	if e.completed {
-		return
-	}
-	e.completed = true
-	close(e.done)
-	if e.requested {
-		s.queueCompletion(id)
-	}
-}
-
-// queueCompletion queues a call of OnElicitComplete, if it is set. The caller holds mu.
-func (s *urlElicitations) queueCompletion(id string) {
-	if s.deliver == nil || len(s.completions) == maxURLElicitations {
-		return
-	}
-	s.completions = append(s.completions, id)
-	s.deliver.Wake()
-}
-
-// markRequested records that the user is asked to visit the page.
-func (s *urlElicitations) markRequested(id string) {
-	if len(id) > maxElicitationID {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.find(id)
-	if !e.requested && e.completed {
-		s.queueCompletion(id)
-	}
-	e.requested = true
-}
-
-// awaitCompletion returns a channel that is closed on completion. A completed elicitation starts
-// over.
-func (s *urlElicitations) awaitCompletion(id string) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.find(id)
-	if e.requested && e.completed {
-		*e = urlElicitation{done: make(chan struct{})}
-	}
-	return e.done
-}
-
-func (s *urlElicitations) take() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	news := s.completions
-	s.completions = nil
-	return news
-}
-
 // deliverElicitCompletions calls OnElicitComplete for what is complete, unless the connection has
 // ended.
 func (c *Client) deliverElicitCompletions() {
-	for _, id := range c.urlElicitations.take() {
+	for _, id := range c.urlElicitations.Take() {
 		if c.ctx.Err() != nil {
 			return
 		}
@@ -283,7 +185,7 @@ func (c *Client) requiredElicitations(r *call, err error) mcp.InputRequests {
 	for _, page := range data.Elicitations {
 		q, err := mcp.NewInputRequest(mcp.MethodElicit, page)
 		if err != nil || page.Mode != mcp.ElicitURL || page.ElicitationID == "" ||
-			len(page.ElicitationID) > maxElicitationID {
+			len(page.ElicitationID) > urlelicitation.MaxID {
 			return nil
 		}
 		pages[page.ElicitationID] = q
@@ -311,7 +213,7 @@ func (c *Client) completeElicitations(ctx context.Context, r *call, t *urlElicit
 		for id, page := range pages {
 			if !t.seen[id] {
 				fresh[id] = page
-				t.pending = append(t.pending, c.urlElicitations.awaitCompletion(id))
+				t.pending = append(t.pending, c.urlElicitations.AwaitCompletion(id))
 			}
 		}
 		if t.rounds++; len(fresh) == 0 || t.rounds > maxRounds {

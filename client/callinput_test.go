@@ -98,7 +98,7 @@ func TestRoundsWithoutEnd(t *testing.T) {
 			assert.Assert(t, ok, "%v", err)
 			assert.ErrorIs(t, err, ErrRounds)
 			assert.Equal(t, rounds.rounds, 10)
-			assert.Equal(t, string(rounds.last.Raw), result)
+			assert.Equal(t, string(rounds.last.(*InputRequiredError).Raw), result)
 			assert.ErrorContains(t, err,
 				`server "server": tool "t": the server has been answered 10 times and still gives no result`)
 			assert.NilError(t, c.Close())

@@ -13,6 +13,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/client/internal/subscription"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -317,11 +318,12 @@ func TestNoListen(t *testing.T) {
 func TestSubscriptionEndsBeforeItIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := watchToolbox(t, Options{}, (*scripted).modern, 0)
-		var s subscription
-		assert.Assert(t, !s.end(c.listening.stream.ID()))
-		s.open(c.listening.stream)
-		err := c.listening.stream.Wait(t.Context(), nil)
-		assert.Assert(t, errors.Is(err, errEnded), "%v", err)
+		stream := c.listening.Current()
+		s := subscription.NewStream()
+		assert.Assert(t, !s.End(stream.ID()))
+		s.Open(stream)
+		err := stream.Wait(t.Context(), nil)
+		assert.Assert(t, errors.Is(err, subscription.ErrEnded), "%v", err)
 		shut(t, c)
 	})
 }

@@ -3,18 +3,25 @@ package client
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/client/internal/cancelled"
+	"github.com/stdwire/stdwire/client/internal/changes"
 	"github.com/stdwire/stdwire/client/internal/listed"
 	"github.com/stdwire/stdwire/client/internal/progress"
 	"github.com/stdwire/stdwire/client/internal/queue"
+	"github.com/stdwire/stdwire/client/internal/subscription"
+	"github.com/stdwire/stdwire/client/internal/urlelicitation"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/child"
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -28,8 +35,7 @@ type Client struct {
 	proc  *child.Process // nil if the client did not start the server
 	spawn Command        // the command of proc
 
-	link     *Link
-	codec    *codec
+	activity activity
 	peer     *rpc.Peer
 	outgoing rpc.Handler             // sends through Options.Outgoing; nil without any
 	session  atomic.Pointer[session] // stored by open before the client is used
@@ -41,14 +47,13 @@ type Client struct {
 	outputSchemas   listed.Outputs
 	calls           progress.Table
 	taskSupports    listed.TaskSupports
-	urlElicitations urlElicitations
+	urlElicitations *urlelicitation.Table // nil if OnElicit takes no URLs
 	cancelled       cancelled.Requests
-	lists           []*watchedList                      // lists with a callback for changes
-	watching        atomic.Bool                         // set by watchLists
+	lists           []*changes.List                     // lists with a callback for changes
 	logs            *queue.Queue[[]byte]                // nil without OnLog
 	extensions      *queue.Queue[extensionNotification] // nil if there are none to expect
-	updates         *updateQueue                        // nil without OnResourceUpdated
-	listening       subscription
+	updates         *changes.Updates                    // nil without OnResourceUpdated
+	listening       *subscription.Stream
 	stats           lockedStats
 	routes          map[string]func(params []byte) // notification handlers by method
 	inputHandlers   map[string]inputHandler        // input request handlers by method
@@ -72,30 +77,17 @@ type Client struct {
 	explain   func()        // closes explained, once
 }
 
-// newClient creates a client on a transport, which it then owns. It sends nothing.
-func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
-	c := &Client{o: o, proc: proc, renewing: make(chan struct{}, 1), closing: make(chan struct{}),
-		done: make(chan struct{}), explained: make(chan struct{})}
-	c.explain = sync.OnceFunc(func() { close(c.explained) })
-	c.link = &Link{Limits: o.Limits.Limits, c: c, received: make(chan struct{})}
-	if err := t.Open(c.link); err != nil {
-		_ = t.Close()
-		return nil, err
-	}
-	if c.link.MirrorsHeaders {
-		c.headerTools = new(listed.Headers)
-	}
-	c.listening.busy, c.listening.replaced = make(chan struct{}, 1), make(chan struct{}, 1)
-	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.level.Store(&o.LogLevel)
-	c.lists = c.newWatchedLists()
-	c.inputHandlers = c.newInputHandlers()
-	c.route()
-	c.outgoing = c.chainOutgoing()
-	c.attach(t)
-	go c.run()
-	return c, nil
+// An extensionNotification waits for a handler of an extension, or for OnNotification.
+type extensionNotification struct {
+	extension *Extension // nil: for Options.OnNotification
+	method    string
+	params    []byte
 }
+
+// An inputHandler answers an input request: a request of a legacy server, or a part of a modern
+// server's result. The error is an *invalidInputRequest or that of the callback.
+type inputHandler func(ctx context.Context, params json.RawMessage) (answer json.RawMessage,
+	err error)
 
 // run waits for the end of the connection and then releases everything.
 func (c *Client) run() {
@@ -121,6 +113,14 @@ func (c *Client) background(f func()) {
 	if c.ctx.Err() == nil {
 		c.wg.Go(f)
 	}
+}
+
+// callContext returns the context of a request that the client makes by itself.
+func (c *Client) callContext() (context.Context, context.CancelFunc) {
+	if c.o.CallTimeout < 0 {
+		return context.WithCancel(c.ctx)
+	}
+	return context.WithTimeout(c.ctx, c.o.CallTimeout)
 }
 
 // Close ends the connection. If the client started the server's process, Close closes its stdin,
@@ -165,6 +165,19 @@ func (c *Client) isLost() bool {
 	default:
 		return false
 	}
+}
+
+// isOpen reports whether a call could be sent. The cache must not hide that the connection has
+// ended.
+func (c *Client) isOpen(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+	case <-c.closing:
+	case <-c.peer.Closed():
+	default:
+		return true
+	}
+	return false
 }
 
 // Done is closed when the connection and the process have ended and no goroutine of the client is
@@ -275,6 +288,31 @@ func (c *Client) Instructions() string { return c.session.Load().instructions }
 // Handshake returns the record of the handshake.
 func (c *Client) Handshake() Handshake { return c.session.Load().handshake }
 
+// Stats returns the counts so far, and when something was last received.
+func (c *Client) Stats() Stats {
+	c.stats.mu.Lock()
+	defer c.stats.mu.Unlock()
+	n := c.stats.Stats
+	n.Samples = slices.Clone(n.Samples)
+	n.LastReceived = c.activity.time()
+	return n
+}
+
+// Process describes the server's process; nil if the client did not start it.
+func (c *Client) Process() *Process {
+	if c.proc == nil {
+		return nil
+	}
+	names, _ := c.spawn.config().EnvNames() // no error: the process was started with it
+	p := &Process{Pid: c.proc.Pid(), Command: c.spawn, EnvNames: names}
+	select {
+	case <-c.proc.Done():
+		p.Exit = (*ExitError)(c.proc.Wait())
+	default:
+	}
+	return p
+}
+
 // StderrTail returns the last 64 KiB at most that the process wrote to stderr, safe to print; ""
 // without a process.
 func (c *Client) StderrTail() string {
@@ -284,14 +322,22 @@ func (c *Client) StderrTail() string {
 	return c.proc.StderrTail()
 }
 
-// Ping reports whether the server answers: it sends ping to a legacy server (2025-11-25, Ping), and
-// server/discover to a modern one, which has no ping. It blocks as [Client.Call] does and returns
-// its errors.
-func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
-	method := mcp.MethodPing
-	if c.Era() == mcp.Modern {
-		method = mcp.MethodDiscover
+// runCallback runs a callback of the application and logs a panic.
+func (c *Client) runCallback(callback string, f func()) {
+	if failure := contain.Run(f); failure != nil {
+		c.logCallbackPanic(callback, failure)
 	}
-	_, err := c.Call(ctx, method, nil, opts...)
-	return err
+}
+
+// logCallbackPanic logs a callback that panicked.
+func (c *Client) logCallbackPanic(callback string, failure *contain.PanicError) {
+	c.warn("a callback panicked", slog.String("callback", callback),
+		slog.String("panic", failure.String()),
+		slog.String("stack", string(failure.Stack)))
+}
+
+// warn logs a warning that no error reports.
+func (c *Client) warn(what string, attrs ...slog.Attr) {
+	c.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "mcp client: "+what,
+		append(attrs, slog.String("server", c.o.Name))...)
 }

@@ -2,32 +2,17 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
+	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/stdwire/stdwire/client/internal/era"
-	"github.com/stdwire/stdwire/client/internal/errtext"
-	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/client/internal/listed"
+	"github.com/stdwire/stdwire/client/internal/subscription"
+	"github.com/stdwire/stdwire/internal/child"
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc/mcp"
-)
-
-const (
-	// probeTimeout is how long the probe may stay unanswered before initialize is sent as well.
-	// Most legacy servers reject an unknown method, but some ignore every message before
-	// initialize.
-	probeTimeout = 5 * time.Second
-	// activeProbeTimeout replaces probeTimeout once the server has sent anything, as it is running
-	// then.
-	activeProbeTimeout = time.Second
-	// maxProbes limits the probes if the server names another revision each time, or the one that
-	// it has just refused. The processes behind one address may differ in their versions.
-	maxProbes = 3
-	// maxHandshake is the size in bytes of the largest result of the handshake, which the client
-	// keeps.
-	maxHandshake = 4 << 20
 )
 
 // Connect does the handshake with the server of a transport, such as one of package
@@ -80,190 +65,120 @@ func (c *Client) open(ctx context.Context, p era.Preference) error {
 	if c.proc != nil {
 		c.proc.MarkReady()
 	}
-	c.watchLists()
+	c.watch()
 	return nil
 }
 
-// begin stores the session and sends what a legacy server expects after the handshake.
-func (c *Client) begin(ctx context.Context, s *session) error {
-	c.session.Store(s)
-	c.meta.Store(newRequestMeta(s.revision, c.o.LogLevel, &c.o))
-	if s.features.Era == mcp.Legacy {
-		c.peer.AllowBatch(s.features.Batch)
-		if err := c.notify(ctx, mcp.NotificationInitialized, nil); err != nil {
-			return c.connectionError(ctx, err)
-		}
-		c.askForLogs(ctx)
+// newClient creates a client on a transport, which it then owns. It sends nothing.
+func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
+	c := &Client{o: o, proc: proc, activity: activity{began: make(chan struct{})},
+		listening: subscription.NewStream(), renewing: make(chan struct{}, 1),
+		closing: make(chan struct{}), done: make(chan struct{}), explained: make(chan struct{})}
+	c.explain = sync.OnceFunc(func() { close(c.explained) })
+	link := &Link{Limits: o.Limits.Limits, c: c}
+	if err := t.Open(link); err != nil {
+		_ = t.Close()
+		return nil, err
 	}
-	return nil
-}
-
-// A handshaker does one handshake: up to two requests that are in flight at the same time.
-type handshaker struct {
-	c              *Client
-	preference     era.Preference
-	probedRevision mcp.Revision // the revision of the last probe
-	probeCount     int          // number of probes sent
-
-	probe, initialize handshakeRequest
-	refused           error // the error of initialize, while the probe is still in flight
-}
-
-// A handshakeRequest is a request of the handshake. Its zero value is no request.
-type handshakeRequest struct {
-	*rpc.Call
-	method string
-	at     time.Time
-}
-
-func (s handshakeRequest) done() <-chan struct{} {
-	if s.Call == nil {
-		return nil
+	if link.MirrorsHeaders {
+		c.headerTools = new(listed.Headers)
 	}
-	return s.Done()
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.level.Store(&o.LogLevel)
+	c.lists = c.newWatchedLists()
+	c.inputHandlers = c.newInputHandlers()
+	c.route()
+	c.outgoing = c.chainOutgoing()
+	link.attach(t)
+	go c.run()
+	return c, nil
 }
 
-// take returns the response and resets s.
-func (s *handshakeRequest) take() (raw json.RawMessage, err error) {
-	err = s.Wait(context.Background(), &raw)
-	if len(raw) > maxHandshake {
-		raw, err = nil, &tooLargeHandshake{s.method, len(raw)}
+// startError returns the StartError for err, with a hint if there is one.
+func (o *Options) startError(err error, stderr string) *StartError {
+	e := &StartError{Server: o.Name, Stderr: stderr, Err: err}
+	if spawn, ok := errors.AsType[*SpawnError](err); ok {
+		e.Hint = spawn.Hint
+	} else if exit, ok := errors.AsType[*ExitError](err); ok {
+		e.Hint = exit.Hint
+	} else if timeout, ok := errors.AsType[*TimeoutError](err); ok && timeout.Unmatched > 0 {
+		e.Hint = "the server must send the id of a request back as it came (JSON-RPC 2.0, section 5)"
+	} else if ok {
+		e.Hint = "raise Options.StartTimeout if the server takes that long, as it may when npx or uvx has to download it; or look whether the program is an MCP server at all"
+	} else if _, ok := errors.AsType[*LostError](err); ok && o.Era == 0 {
+		e.Hint = "an old server may hang up on a probe that it does not know: try the legacy era"
 	}
-	*s = handshakeRequest{}
-	return raw, err
+	return e
 }
 
-// A tooLargeHandshake is the error of a result that is larger than maxHandshake.
-type tooLargeHandshake struct {
-	method string
-	size   int
+// Spawn starts a server and does the handshake. See [Options.Spawn].
+func Spawn(ctx context.Context, path string, args ...string) (*Client, error) {
+	return Options{}.Spawn(ctx, Command{Path: path, Args: args})
 }
 
-func (e *tooLargeHandshake) Error() string {
-	return fmt.Sprintf("the result of %s has %d bytes, more than the %d that are kept", e.method,
-		e.size, maxHandshake)
-}
-
-func (h *handshaker) run(ctx context.Context) (*session, error) {
-	patience := time.NewTimer(probeTimeout)
-	defer patience.Stop()
-	received := h.c.link.received
-	var err error
-	if h.preference.Era == mcp.Legacy {
-		err = h.sendInitialize(ctx, h.preference.Legacy().Revision)
-	} else {
-		h.probedRevision = mcp.LatestModern
-		if mcp.EraOf(h.preference.Revision) == mcp.Modern {
-			h.probedRevision = h.preference.Revision
-		}
-		err = h.sendProbe(ctx)
-	}
-	for err == nil {
-		select {
-		case <-h.probe.done():
-			raw, answer := h.probe.take()
-			v := era.Classify(raw, answer, h.probedRevision, h.preference)
-			switch {
-			case v.Err != nil:
-				err = v.Err
-			case v.Discovered != nil:
-				s := modernSession(v.Revision, v.Discovered)
-				s.handshake = Handshake{Method: mcp.MethodDiscover, Result: raw}
-				return s, nil
-			case mcp.EraOf(v.Revision) == mcp.Modern && h.probeCount == maxProbes:
-				err = errtext.Protocol("the server refuses revision %s and offers %s",
-					h.probedRevision, v.Revision)
-			case mcp.EraOf(v.Revision) == mcp.Modern:
-				h.probedRevision = v.Revision
-				err = h.sendProbe(ctx)
-			case h.refused != nil:
-				err = h.refused
-			case h.initialize.Call == nil:
-				err = h.sendInitialize(ctx, v.Revision)
-			}
-		case <-h.initialize.done():
-			raw, answer := h.initialize.take()
-			if answer == nil {
-				s, err := legacySession(raw)
-				if err == nil {
-					s.handshake = Handshake{Method: mcp.MethodInitialize, Result: raw}
-				}
-				return s, err
-			}
-			if h.probe.Call == nil {
-				err = answer
-			} else { // a modern server rejects initialize, and may still answer the probe
-				h.refused = answer
-				patience.Reset(probeTimeout)
-			}
-		case <-received:
-			received = nil
-			if h.initialize.Call == nil && h.refused == nil {
-				patience.Reset(activeProbeTimeout)
-			}
-		case <-patience.C:
-			switch {
-			case h.refused != nil:
-				err = h.refused
-			case h.preference.Era == 0 && h.initialize.Call == nil:
-				err = h.sendInitialize(ctx, h.preference.Legacy().Revision)
-			}
-		case <-ctx.Done():
-			err = h.timeoutError(ctx)
-		}
-	}
-	err = h.c.connectionError(ctx, err)
-	if lost, ok := errors.AsType[*LostError](err); ok {
-		lost.early = true
-	}
-	return nil, err
-}
-
-func (h *handshaker) sendProbe(ctx context.Context) error {
-	h.probeCount++
-	params := &call{meta: newRequestMeta(h.probedRevision, "", &h.c.o)}
-	return h.send(ctx, &h.probe, mcp.MethodDiscover, params)
-}
-
-func (h *handshaker) sendInitialize(ctx context.Context, revision mcp.Revision) error {
-	params := &mcp.InitializeParams{ProtocolVersion: revision, Capabilities: h.c.o.Capabilities(),
-		ClientInfo: h.c.o.Info}
-	raw, err := mcp.Marshal(params)
+// Spawn starts a server as a child process in its own process group and does the handshake. It
+// blocks until the server has responded or exited, Options.StartTimeout has passed or ctx ends; ctx
+// has no effect afterwards. The error is a [*StartError]; then the process and its descendants have
+// ended, which may take up to twice [Command].Grace longer.
+//
+// A server that exits at the probe for its era is started a second time with the legacy handshake
+// (see the package comment). Set Options.Era to prevent that. On Linux, one that exits without
+// having read the probe is not.
+func (o Options) Spawn(ctx context.Context, cmd Command) (*Client, error) {
+	o, err := o.withDefaults(filepath.Base(cmd.Path))
 	if err != nil {
-		return err
+		return nil, o.startError(err, "")
 	}
-	return h.send(ctx, &h.initialize, mcp.MethodInitialize, json.RawMessage(raw))
-}
-
-func (h *handshaker) send(ctx context.Context, s *handshakeRequest, method string,
-	params any) (err error) {
-	s.method, s.at = method, time.Now()
-	s.Call, err = h.c.peer.Start(ctx, method, params)
-	return err
-}
-
-// cancelPending drops the requests in flight. It sends nothing; see [Client.cancellation].
-func (h *handshaker) cancelPending() {
-	for _, s := range []handshakeRequest{h.probe, h.initialize} {
-		if s.Call != nil {
-			h.c.cancelled.Cancel(s.method, s.Call, nil)
+	ctx, cancel := o.startContext(ctx)
+	defer cancel()
+	w := o.eraPreference()
+	for {
+		c, err := o.start(ctx, cmd, w)
+		if err == nil {
+			return c, nil
 		}
+		exit, exited := errors.AsType[*ExitError](err)
+		if w.Era != 0 || !exited || exit.Hint != "" || exit.Unread || ctx.Err() != nil {
+			// a hint means that the launcher failed, not the server; nor did the probe end a
+			// server that has not read it
+			return nil, err
+		}
+		w.Era = mcp.Legacy
 	}
 }
 
-// timeoutError returns the error of a handshake whose context has ended.
-func (h *handshaker) timeoutError(ctx context.Context) error {
-	if ctx.Err() != context.DeadlineExceeded {
-		return context.Cause(ctx)
+// start makes one attempt to spawn.
+func (o Options) start(ctx context.Context, cmd Command, w era.Preference) (*Client, error) {
+	config := cmd.config()
+	if cmd.Started != nil {
+		config.Started = func(pid int) { o.started(cmd.Started, pid) }
 	}
-	var waiting []string
-	var since time.Duration
-	for _, s := range []handshakeRequest{h.probe, h.initialize} {
-		if s.Call != nil {
-			waiting = append(waiting, s.method)
-			since = max(since, time.Since(s.at))
+	proc, err := child.Start(ctx, config)
+	if err != nil {
+		if spawn, ok := errors.AsType[*child.StartError](err); ok {
+			err = (*SpawnError)(spawn)
 		}
+		return nil, o.startError(err, "")
 	}
-	return &TimeoutError{Waiting: strings.Join(waiting, " and "), After: since,
-		Silence: h.c.link.silence(), Unmatched: h.c.Stats().Unmatched}
+	c, err := o.newClient(Stream(&pipes{stdout: proc.Stdout(), stdin: proc.Stdin(),
+		ended: make(chan struct{})}), proc)
+	if err != nil {
+		return nil, o.startError(err, "")
+	}
+	c.spawn = cmd
+	if err := c.open(ctx, w); err != nil {
+		_ = c.Close()
+		failed := o.startError(err, proc.StderrTail())
+		failed.Stats = c.Stats()
+		return nil, failed
+	}
+	return c, nil
+}
+
+// started runs Command.Started and logs a panic.
+func (o Options) started(tell func(pid int), pid int) {
+	if failure := contain.Run(func() { tell(pid) }); failure != nil {
+		o.Logger.Warn("mcp client: a callback panicked", "callback", "Started", "panic",
+			failure.String(), "stack", string(failure.Stack), "server", o.Name)
+	}
 }

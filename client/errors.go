@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,6 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
-	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // An ExitError says how the process of a server ended.
@@ -233,22 +233,6 @@ func (e *LostError) Unwrap() []error {
 	return []error{rpc.ErrClosed, e.Exit, e.Err}
 }
 
-// An InputRequiredError is returned if a modern server requests input (2026-07-28, Multi Round-Trip
-// Requests) and the client does not answer: [Options] has no callback for a request, or the call
-// has the option [ReturnInputRequests]. Repeat the call with [Answers]; if Task is set, continue
-// with that.
-type InputRequiredError struct {
-	Result *mcp.InputRequiredResult
-	Raw    []byte // the result of the call or of tasks/get, as the server wrote it
-	// the task that requests input, if the call became one: answer with [Task.Update], then
-	// [Task.Wait]; or [Task.Cancel]
-	Task *Task
-}
-
-func (e *InputRequiredError) Error() string {
-	return fmt.Sprintf("the server wants input first (%d requests)", len(e.Result.InputRequests))
-}
-
 // A QuestionError reports that an input request was not answered: the callback in [Options] failed
 // or panicked (an [*rpc.PanicError]), its result is invalid, or the request is invalid (which
 // matches [rpc.ErrProtocol]).
@@ -271,8 +255,8 @@ var ErrRounds = errors.New("the server requests input again and again")
 
 // A roundsError matches ErrRounds.
 type roundsError struct {
-	rounds int                 // number of answers sent; in a task, one may answer several requests
-	last   *InputRequiredError // the latest request
+	rounds int   // number of answers sent; in a task, one may answer several requests
+	last   error // the latest request: an InputRequiredError
 }
 
 func (e *roundsError) Error() string {
@@ -362,22 +346,8 @@ func (e *taskCancelledError) Is(target error) bool { return target == ErrTaskCan
 // errClosed is the error of calls after Close.
 var errClosed error = errtext.Wrap("the client is closed", rpc.ErrClosed)
 
-// startError returns the StartError for err, with a hint if there is one.
-func (o *Options) startError(err error, stderr string) *StartError {
-	e := &StartError{Server: o.Name, Stderr: stderr, Err: err}
-	if spawn, ok := errors.AsType[*SpawnError](err); ok {
-		e.Hint = spawn.Hint
-	} else if exit, ok := errors.AsType[*ExitError](err); ok {
-		e.Hint = exit.Hint
-	} else if timeout, ok := errors.AsType[*TimeoutError](err); ok && timeout.Unmatched > 0 {
-		e.Hint = "the server must send the id of a request back as it came (JSON-RPC 2.0, section 5)"
-	} else if ok {
-		e.Hint = "raise Options.StartTimeout if the server takes that long, as it may when npx or uvx has to download it; or look whether the program is an MCP server at all"
-	} else if _, ok := errors.AsType[*LostError](err); ok && o.Era == 0 {
-		e.Hint = "an old server may hang up on a probe that it does not know: try the legacy era"
-	}
-	return e
-}
+// errUnwanted is the cancellation cause of requests whose response nobody wants any more.
+var errUnwanted = errors.New("cancelled by the client")
 
 // A TooLargeError says that the server has sent a message larger than Options.Limits.MaxFrame. It
 // matches [framing.ErrTooLarge]. Over HTTP it fails the call that the message responds to. On a
@@ -395,6 +365,17 @@ func (e *TooLargeError) Error() string {
 
 func (e *TooLargeError) Is(target error) bool { return target == framing.ErrTooLarge }
 
+// ErrSessionLost is the error with which a transport fails a request that the server did not
+// process because the session no longer exists (2025-11-25, Transports, "Session Management"). The
+// client then starts a new session and sends the request again.
+var ErrSessionLost = errors.New("the server has forgotten the session")
+
+// ErrSessionRefused matches the error with which a transport fails a request that the server
+// refused without processing it, for a reason that may be that the session no longer exists. If the
+// server refuses a ping too and begins a new session, the client sends the request again, once; if
+// not, the call fails with the error as it is.
+var ErrSessionRefused = errors.New("the server may have forgotten the session")
+
 // convertReadError converts the error of a frame that is too large into a TooLargeError, which ends
 // the connection: otherwise the call that it responds to would wait forever.
 func convertReadError(err error) error {
@@ -407,3 +388,16 @@ func convertReadError(err error) error {
 	}
 	return err
 }
+
+// An OutputError says that the result of a tool does not match its outputSchema. The tool has run.
+// It matches [rpc.ErrProtocol].
+type OutputError struct {
+	Result json.RawMessage // the complete result as the server wrote it
+	Err    error           // a [*schema.Error], or that structuredContent is missing
+}
+
+func (e *OutputError) Error() string {
+	return "its result does not fit its outputSchema: " + printable.Line(e.Err.Error())
+}
+
+func (e *OutputError) Unwrap() []error { return []error{e.Err, rpc.ErrProtocol} }

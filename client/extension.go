@@ -5,73 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"github.com/stdwire/stdwire/client/internal/queue"
 	"github.com/stdwire/stdwire/internal/contain"
-	"github.com/stdwire/stdwire/internal/extensionid"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
-
-// An Extension is an optional addition to MCP (SEP-2133) that the client declares to servers of
-// both eras. Its handlers are called only if the server declares it too.
-type Extension struct {
-	// ID identifies the extension, as in com.example/maps: labels separated by dots, a slash and a
-	// name (2026-07-28, Versioning, "Extension Negotiation").
-	ID string
-	// Settings encode as the JSON object that the client declares; nil: an empty object.
-	Settings any
-	// Methods are the handlers of the requests that the extension adds for legacy servers, by
-	// method; modern servers send no requests. A handler may run concurrently with itself. The
-	// result must encode as a JSON object. If the error is an [*rpc.Error], the server gets it; any
-	// other error is logged, and the server gets -32603 "Internal error".
-	Methods map[string]func(ctx context.Context, params json.RawMessage) (any, error)
-	// Notifications are the handlers of notifications of the server, by method. They are called in
-	// order, one at a time. At most 256 notifications, 1 MiB in all, are buffered; then the oldest
-	// are dropped.
-	Notifications map[string]func(params json.RawMessage)
-}
-
-// checkExtensions returns an error if an extension is invalid.
-func checkExtensions(all []Extension) error {
-	ids := map[string]bool{mcp.ExtensionTasks: true}
-	methods, notifications := map[string]bool{}, map[string]bool{}
-	for _, e := range all {
-		if _, err := extensionid.Settings(e.ID, e.Settings); err != nil {
-			return err
-		}
-		if ids[e.ID] {
-			return fmt.Errorf("the extension %s is declared twice", e.ID)
-		}
-		ids[e.ID] = true
-		for name, handler := range e.Methods {
-			if name == "" || handler == nil || methods[name] || extensionid.IsMethod(name) {
-				return fmt.Errorf(
-					"the extension %s: the method %q is empty or taken, or its handler is nil", e.ID,
-					name)
-			}
-			methods[name] = true
-		}
-		for name, handler := range e.Notifications {
-			if name == "" || handler == nil || notifications[name] || extensionid.IsMethod(name) {
-				return fmt.Errorf(
-					"the extension %s: the notification %q is empty or taken, or its handler is nil",
-					e.ID, name)
-			}
-			notifications[name] = true
-		}
-	}
-	return nil
-}
-
-// extensionCapability returns the capability for the declaration of an extension by a server.
-func extensionCapability(id string) capability {
-	return capability{"extensions." + id, func(s *session) bool {
-		settings := s.capabilities.Extensions[id]
-		return len(settings) > 0 && settings[0] == '{'
-	}}
-}
 
 // Extension returns the settings with which the server declares an extension, a JSON object. It
 // reports false if the server does not declare it, or if the settings are not an object. The caller
@@ -137,12 +76,6 @@ func (c *Client) extensionHandler(method string) inputHandler {
 		}
 	}
 	return nil
-}
-
-type extensionNotification struct {
-	extension *Extension // nil: for Options.OnNotification
-	method    string
-	params    []byte
 }
 
 // routeExtensions routes the notifications of extensions to a queue, which is for

@@ -3,12 +3,14 @@ package client
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"log/slog"
 	"sync"
 
+	"github.com/stdwire/stdwire/client/internal/changes"
 	"github.com/stdwire/stdwire/client/internal/queue"
-	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/client/internal/stray"
+	"github.com/stdwire/stdwire/client/internal/urlelicitation"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/ondemand"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -68,21 +70,20 @@ func (c *Client) route() {
 		c.routes[mcp.NotificationMessage] = c.logged
 	}
 	for _, l := range c.lists {
-		c.routes[l.notification] = func([]byte) { c.markChanged(l) }
+		c.routes[l.Notification] = func([]byte) { l.MarkChanged() }
 	}
 	c.routeExtensions()
 	if c.o.OnResourceUpdated != nil {
-		c.updates = &updateQueue{seen: make(map[string]bool),
-			task: ondemand.Task{Start: c.background, Do: c.deliverUpdates}}
-		c.routes[mcp.NotificationResourceUpdated] = c.updates.put
+		c.updates = changes.NewUpdates(c.background, c.deliverUpdates)
+		c.routes[mcp.NotificationResourceUpdated] = c.updates.Put
 	}
 	if c.o.OnElicit != nil && c.o.elicits(mcp.ElicitURL) {
-		c.urlElicitations.all = make(map[[sha256.Size]byte]*urlElicitation)
-		c.routes[mcp.NotificationElicitationComplete] = c.urlElicitations.put
+		var deliver *ondemand.Task
 		if c.o.OnElicitComplete != nil {
-			c.urlElicitations.deliver = &ondemand.Task{Start: c.background,
-				Do: c.deliverElicitCompletions}
+			deliver = &ondemand.Task{Start: c.background, Do: c.deliverElicitCompletions}
 		}
+		c.urlElicitations = urlelicitation.NewTable(deliver)
+		c.routes[mcp.NotificationElicitationComplete] = c.urlElicitations.Put
 	}
 	if len(c.lists) > 0 || c.updates != nil {
 		c.routes[mcp.NotificationSubscriptionsAcknowledged] = c.acknowledged
@@ -101,22 +102,74 @@ func (c *Client) handleNotification(req *rpc.Request) bool {
 	return true
 }
 
-// runCallback runs a callback of the application and logs a panic.
-func (c *Client) runCallback(callback string, f func()) {
-	if failure := contain.Run(f); failure != nil {
-		c.logCallbackPanic(callback, failure)
+const maxSamples = 10 // of junk
+
+// stray handles, on the reader's goroutine, frames that the peer rejects. If only the Unicode of a
+// message is invalid, it returns the repaired message, which is to be read next: JavaScript's slice
+// can split a surrogate pair, and the call must still end.
+func (c *Client) stray(frame []byte, reason string) (repaired []byte) {
+	if hook := c.o.Hooks.Safe().Stray; hook != nil {
+		hook(frame, reason)
 	}
+	valid := jsonscan.Valid(frame) == nil
+	if !valid {
+		if fixed := stray.Repair(frame); jsonscan.Valid(fixed) == nil {
+			c.stats.count(func(n *Stats) { n.Repaired++ })
+			return fixed
+		}
+	}
+	if valid && jsonscan.Member(frame, "jsonrpc") != nil {
+		late := c.lateResponse(frame)
+		c.stats.count(func(n *Stats) {
+			if late {
+				n.Late++
+			} else {
+				n.Unmatched++
+			}
+		})
+		return nil
+	}
+	c.stats.count(func(n *Stats) {
+		n.Junk++
+		if len(n.Samples) < maxSamples {
+			n.Samples = append(n.Samples, stray.Sample(frame))
+		}
+	})
+	return nil
 }
 
-// logCallbackPanic logs a callback that panicked.
-func (c *Client) logCallbackPanic(callback string, failure *contain.PanicError) {
-	c.warn("a callback panicked", slog.String("callback", callback),
-		slog.String("panic", failure.String()),
-		slog.String("stack", string(failure.Stack)))
+// countOtherID is the hook of the peer.
+func (c *Client) countOtherID(frame []byte) {
+	if hook := c.o.Hooks.Safe().OtherID; hook != nil {
+		hook(frame)
+	}
+	c.stats.count(func(n *Stats) { n.OtherIDs++ })
 }
 
-// warn logs a warning that no error reports.
-func (c *Client) warn(what string, attrs ...slog.Attr) {
-	c.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "mcp client: "+what,
-		append(attrs, slog.String("server", c.o.Name))...)
+// lateResponse handles a response to no request that waits, on the reader's goroutine, and reports
+// whether its request was cancelled. If the response creates a task, the task is cancelled.
+func (c *Client) lateResponse(frame []byte) bool {
+	m, err := rpc.ParseMessage(frame)
+	if err != nil || !m.IsResponse() {
+		return false
+	}
+	id, ok := m.ID.Integer()
+	if !ok {
+		return false
+	}
+	method := c.cancelled.Take(id)
+	if method == mcp.MethodCallTool && m.Error == nil {
+		c.cancelLateTask(m)
+	}
+	return method != ""
+}
+
+func (c *Client) cancelLateTask(m rpc.Message) {
+	err := decodeExperimentalTaskCreated(m.Result)
+	if c.session.Load().features.ResultType {
+		err = checkResultType(m.Result)
+	}
+	if p, ok := err.(*createdTaskError); ok {
+		c.cancelAbandonedTask(&Task{c: c, id: p.task.TaskID, confirmed: true})
+	}
 }

@@ -15,11 +15,6 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An inputHandler answers an input request: a request of a legacy server, or a part of a modern
-// server's result. The error is an *invalidInputRequest or that of the callback.
-type inputHandler func(ctx context.Context, params json.RawMessage) (answer json.RawMessage,
-	err error)
-
 // newInputHandlers returns the handlers of the input requests that have callbacks and so are
 // declared.
 func (c *Client) newInputHandlers() map[string]inputHandler {
@@ -91,7 +86,7 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 		}
 	}
 	if form == nil && params.ElicitationID != "" {
-		c.urlElicitations.markRequested(params.ElicitationID)
+		c.urlElicitations.MarkRequested(params.ElicitationID)
 	}
 	result, err := runInputCallback(ctx, c, "OnElicit", mcp.MethodElicit, c.o.OnElicit, params)
 	if err != nil {

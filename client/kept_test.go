@@ -6,6 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/client/internal/subscription"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -37,29 +38,17 @@ func TestSubscribedURIsAreBounded(t *testing.T) {
 		s.reply(s.read(), `{"resultType":"complete","supportedVersions":["2026-07-28"],`+
 			`"capabilities":{"resources":{"subscribe":true}}}`)
 		for m := s.read(); m.Method != ""; m = s.read() {
-			assert.Check(t, len(m.line) < maxSubscribed)
+			assert.Check(t, len(m.line) < subscription.MaxBytes)
 			if m.Method == mcp.MethodListen {
 				s.notify(mcp.NotificationSubscriptionsAcknowledged, acked(m, "mem://a"))
 			}
 		}
 	})
 	assert.NilError(t, c.Subscribe(t.Context(), "mem://a"))
-	err := c.Subscribe(t.Context(), "mem://"+pad(maxSubscribed-10))
-	assert.ErrorContains(t, err, fmt.Sprint("have ", maxSubscribed+3, " bytes, more than"))
+	err := c.Subscribe(t.Context(), "mem://"+pad(subscription.MaxBytes-10))
+	assert.ErrorContains(t, err, fmt.Sprint("have ", subscription.MaxBytes+3, " bytes, more than"))
 	assert.NilError(t, c.Subscribe(t.Context(), "mem://a"))
 	shut(t, c)
-}
-
-// What is kept of messages about requests that the client does not know yet is bounded.
-func TestEarlyMessagesAreBounded(t *testing.T) {
-	var s subscription
-	s.acknowledge(ack{id: `"` + pad(100) + `"`}, 200)
-	s.acknowledge(ack{id: "1"}, maxEarlyAck+1)
-	id, err := rpc.ParseID([]byte(`"` + pad(100) + `"`))
-	assert.NilError(t, err)
-	s.end(id)
-	assert.Equal(t, s.early.id, "")
-	assert.Assert(t, s.ended.IsZero())
 }
 
 // All pages of a list together are bounded.

@@ -3,10 +3,7 @@ package client
 import (
 	"bytes"
 	"context"
-	"errors"
-	"log/slog"
 
-	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -47,33 +44,4 @@ func (c *Client) SetLogLevel(ctx context.Context, level mcp.LoggingLevel) error 
 		c.level.Store(&level) // for a renewed session
 	}
 	return err
-}
-
-// askForLogs sends the log level to a legacy server that declares logging. It returns after the
-// request was sent, so that a later [Client.SetLogLevel] takes effect.
-func (c *Client) askForLogs(ctx context.Context) {
-	level := *c.level.Load()
-	if level == "" || c.session.Load().capabilities.Logging == nil {
-		return
-	}
-	pending, err := c.peer.Start(ctx, mcp.MethodSetLevel,
-		&call{params: &mcp.SetLevelParams{Level: level}, meta: c.meta.Load()})
-	c.background(func() {
-		if err == nil {
-			limited, cancel := c.callContext()
-			defer cancel()
-			err = pending.Wait(limited, nil)
-		}
-		if err != nil && !errors.Is(err, rpc.ErrClosed) && c.ctx.Err() == nil {
-			c.warn("the server refuses the log level", slog.Any("error", err))
-		}
-	})
-}
-
-// callContext returns the context of a request that the client makes by itself.
-func (c *Client) callContext() (context.Context, context.CancelFunc) {
-	if c.o.CallTimeout < 0 {
-		return context.WithCancel(c.ctx)
-	}
-	return context.WithTimeout(c.ctx, c.o.CallTimeout)
 }

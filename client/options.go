@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/cache"
 	"github.com/stdwire/stdwire/client/internal/era"
 	"github.com/stdwire/stdwire/internal/extensionid"
 	"github.com/stdwire/stdwire/internal/lograte"
@@ -230,4 +231,83 @@ func moduleVersion() string {
 		}
 	}
 	return cmp.Or(version, "devel")
+}
+
+// An OutputCheck says what happens to a structured result that does not match the tool's
+// outputSchema (2026-07-28, Tools, "Output Schema").
+type OutputCheck int
+
+const (
+	// OutputWarn logs a warning once per tool and returns the result. Tools that were not listed
+	// are not checked.
+	OutputWarn OutputCheck = iota
+	// OutputFail fails the call with an [*OutputError]. If the tool was not listed, the tools are
+	// listed first.
+	OutputFail
+	// OutputUnchecked skips the check.
+	OutputUnchecked
+)
+
+const defaultCache = 16 << 20 // bytes
+
+// A Cache stores results of modern servers for as long as the server allows (2026-07-28, Caching),
+// every byte as the server wrote it. See "Caching" in the package comment. Several clients may
+// share a Cache through [Options].Cache, but only if they are clients of the same server: a Cache
+// does not record the server of a result. It is safe for concurrent use.
+type Cache struct{ results cache.Cache }
+
+// NewCache returns a cache of at most maxBytes bytes, which include the params of the requests.
+// When it is full, it removes the least recently used results. It does not store a result larger
+// than a quarter of maxBytes. If maxBytes is 0 or less, it stores nothing.
+func NewCache(maxBytes int) *Cache { return &Cache{cache.Cache{Max: maxBytes}} }
+
+// An Extension is an optional addition to MCP (SEP-2133) that the client declares to servers of
+// both eras. Its handlers are called only if the server declares it too.
+type Extension struct {
+	// ID identifies the extension, as in com.example/maps: labels separated by dots, a slash and a
+	// name (2026-07-28, Versioning, "Extension Negotiation").
+	ID string
+	// Settings encode as the JSON object that the client declares; nil: an empty object.
+	Settings any
+	// Methods are the handlers of the requests that the extension adds for legacy servers, by
+	// method; modern servers send no requests. A handler may run concurrently with itself. The
+	// result must encode as a JSON object. If the error is an [*rpc.Error], the server gets it; any
+	// other error is logged, and the server gets -32603 "Internal error".
+	Methods map[string]func(ctx context.Context, params json.RawMessage) (any, error)
+	// Notifications are the handlers of notifications of the server, by method. They are called in
+	// order, one at a time. At most 256 notifications, 1 MiB in all, are buffered; then the oldest
+	// are dropped.
+	Notifications map[string]func(params json.RawMessage)
+}
+
+// checkExtensions returns an error if an extension is invalid.
+func checkExtensions(all []Extension) error {
+	ids := map[string]bool{mcp.ExtensionTasks: true}
+	methods, notifications := map[string]bool{}, map[string]bool{}
+	for _, e := range all {
+		if _, err := extensionid.Settings(e.ID, e.Settings); err != nil {
+			return err
+		}
+		if ids[e.ID] {
+			return fmt.Errorf("the extension %s is declared twice", e.ID)
+		}
+		ids[e.ID] = true
+		for name, handler := range e.Methods {
+			if name == "" || handler == nil || methods[name] || extensionid.IsMethod(name) {
+				return fmt.Errorf(
+					"the extension %s: the method %q is empty or taken, or its handler is nil", e.ID,
+					name)
+			}
+			methods[name] = true
+		}
+		for name, handler := range e.Notifications {
+			if name == "" || handler == nil || notifications[name] || extensionid.IsMethod(name) {
+				return fmt.Errorf(
+					"the extension %s: the notification %q is empty or taken, or its handler is nil",
+					e.ID, name)
+			}
+			notifications[name] = true
+		}
+	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"reflect"
 	"slices"
 
 	"github.com/stdwire/stdwire/client/internal/errtext"
@@ -37,7 +38,7 @@ type listMethod struct {
 func itemsOf[R, T any](ctx context.Context, c *Client, kind mcp.Kind, opts []CallOption,
 	of func(*R) []T) iter.Seq2[T, error] {
 	m := listMethod{kind.Info().ListMethod, kind.Info().ListMember, string(kind) + "s"}
-	return items(c, m, c.Integration().Pages(ctx, kind, opts...), of)
+	return items(c, m, c.pagesOf(ctx, listCapabilities[kind], m.name, opts), of)
 }
 
 // items yields the elements of the pages of a list, and at the end an [InvalidItemsError] if some
@@ -84,6 +85,20 @@ func items[R, T any](c *Client, m listMethod, pages iter.Seq2[json.RawMessage, e
 	}
 }
 
+func directory[R, T any](ctx context.Context, c *Client, uri string, opts []CallOption,
+	of func(*R) []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		if err := c.require(directoryCapability, mcp.MethodReadDirectory, uri); err != nil {
+			yield(none, err)
+			return
+		}
+		pages := c.pagesWith(ctx, mcp.MethodReadDirectory,
+			jsonscan.AppendString([]byte(`"uri":`), uri), opts)
+		items(c, listMethod{mcp.MethodReadDirectory, "resources", "resources"}, pages, of)(yield)
+	}
+}
+
 // decodePage returns the elements of a page, whose list is this member, and adds those that are
 // invalid to invalid. ignored is the error of an invalid member beside the list. It fails if the
 // page has no list.
@@ -114,6 +129,22 @@ func decodePage[R, T any](member string, page []byte, of func(*R) []T,
 		ignored = whole
 	}
 	return list, ignored, nil
+}
+
+// definitions is a page of any list.
+type definitions struct {
+	Tools     []json.RawMessage `json:"tools"`
+	Resources []json.RawMessage `json:"resources"`
+	Templates []json.RawMessage `json:"resourceTemplates"`
+	Prompts   []json.RawMessage `json:"prompts"`
+	Skills    []json.RawMessage `json:"skills"`
+	Tasks     []json.RawMessage `json:"tasks"`
+}
+
+func (d *definitions) of(kind mcp.Kind) []json.RawMessage {
+	return map[mcp.Kind][]json.RawMessage{mcp.KindTool: d.Tools, mcp.KindResource: d.Resources,
+		mcp.KindResourceTemplate: d.Templates, mcp.KindPrompt: d.Prompts,
+		mcp.KindSkill: d.Skills}[kind]
 }
 
 // warnOversized warns about a definition that a list omits.
@@ -234,6 +265,18 @@ func (c *Client) pagesWith(ctx context.Context, method string, member []byte,
 	}
 }
 
+// pagesOf is pages for a list that needs a capability.
+func (c *Client) pagesOf(ctx context.Context, needed capability, method string,
+	opts []CallOption) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		if err := c.require(needed, method, ""); err != nil {
+			yield(nil, err)
+			return
+		}
+		c.pages(ctx, method, opts)(yield)
+	}
+}
+
 // listError returns the error of an invalid list, and removes the list from the cache.
 func (c *Client) listError(method, format string, args ...any) error {
 	c.o.Cache.results.Drop(method, "")
@@ -250,4 +293,45 @@ func OmitInvalid[T any](list iter.Seq2[T, error]) iter.Seq2[T, error] {
 			}
 		}
 	}
+}
+
+// needsToolList reports whether the client uses the definitions of listed tools.
+func (c *Client) needsToolList() bool {
+	return c.headerTools != nil || c.o.Output != OutputUnchecked || c.session.Load().toolTasks()
+}
+
+// learnTools stores what later calls need to know from a result of tools/list.
+func (c *Client) learnTools(result []byte) {
+	// decoding for the caller reports the errors
+	tools, _, _ := decodePage(mcp.KindTool.Info().ListMember, result,
+		func(r *mcp.ListToolsResult) []*mcp.Tool { return r.Tools }, new(InvalidItemsError))
+	if c.session.Load().toolTasks() {
+		c.taskSupports.Learn(tools)
+	}
+	if c.o.Output != OutputUnchecked {
+		c.outputSchemas.Learn(tools)
+	}
+	if c.headerTools == nil {
+		return
+	}
+	for _, name := range c.headerTools.Learn(tools) {
+		c.warn("a tool is left out", slog.String("tool", printable.Line(name)),
+			slog.String("reason", printable.Line(c.headerTools.Tool(name).Bad.Error())))
+	}
+}
+
+// refreshHeaderTools lists the tools after the server rejected the headers of a call. If the tool
+// is unchanged, it returns refusal.
+func (c *Client) refreshHeaderTools(ctx context.Context, tool string, refusal error) error {
+	before := c.headerTools.Tool(tool)
+	for _, err := range c.pages(ctx, mcp.MethodListTools, []CallOption{Fresh()}) {
+		if err != nil {
+			return refusal
+		}
+	}
+	if now := c.headerTools.Tool(tool); now.Bad != nil ||
+		reflect.DeepEqual(now.Params, before.Params) {
+		return refusal
+	}
+	return nil
 }

@@ -1,16 +1,11 @@
 package client
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"log/slog"
 	"time"
 
-	"github.com/stdwire/stdwire/client/internal/era"
 	"github.com/stdwire/stdwire/client/internal/errtext"
-	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -61,69 +56,36 @@ type Handshake struct {
 	Result json.RawMessage // as the server wrote it
 }
 
-// renewSession replaces a session that the server no longer knows (2025-11-25, Transports, "Session
-// Management"), and restores the log level and the subscriptions. If several calls find the session
-// lost, one of them renews it and the others wait. If that is in doubt, a ping decides.
-func (c *Client) renewSession(ctx context.Context, lost *session, doubtful bool) error {
-	select {
-	case c.renewing <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-c.closing:
-		return errClosed
-	}
-	defer func() { <-c.renewing }()
-	if c.session.Load() != lost {
-		return nil
-	}
-	if doubtful && c.isSessionAlive(ctx) {
-		return errSessionAlive
-	}
-	h := handshaker{c: c, preference: era.Preference{Era: mcp.Legacy, Revision: lost.revision}}
-	s, err := h.run(ctx)
-	h.cancelPending()
-	if err == nil {
-		// in the new session, a response could match another request
-		c.peer.CancelInbound("the session has ended")
-		s.handshake.Took = lost.handshake.Took
-		err = c.begin(ctx, s)
-	}
-	if err != nil {
-		return fmt.Errorf("%w, and does not begin another: %w", ErrSessionLost, err)
-	}
-	c.background(c.resubscribe) // calls need not wait for it
-	return nil
+// requestMeta is the common part of _meta of all requests of a modern connection. For a legacy one
+// it is zero.
+type requestMeta struct {
+	members []byte // of a JSON object, without its braces
+	level   []byte // the encoded log level, which a call may replace; nil for none
 }
 
-var errSessionAlive = errors.New("the session still exists")
-
-// isSessionAlive reports whether the server answers a ping in the session.
-func (c *Client) isSessionAlive(ctx context.Context) bool {
-	pending, err := c.peer.Start(ctx, mcp.MethodPing, &call{meta: c.meta.Load()})
-	if err == nil {
-		err = pending.Wait(ctx, nil)
+// newRequestMeta returns the _meta that a revision requires (2026-07-28, Base Protocol, "_meta").
+func newRequestMeta(revision mcp.Revision, level mcp.LoggingLevel, o *Options) *requestMeta {
+	m := new(requestMeta)
+	if mcp.EraOf(revision) != mcp.Modern {
+		return m
 	}
-	return err == nil || errors.Is(err, rpc.ErrMethodNotFound)
-}
-
-// resubscribe subscribes again to all resources after a legacy session was renewed.
-func (c *Client) resubscribe() {
-	ctx, cancel := c.callContext()
-	defer cancel()
-	defer c.assumeChanged() // last: a resource that is read after this misses no change
-	var refused []error
-	for uri := range c.listening.subscribed() {
-		pending, err := c.peer.Start(ctx, mcp.MethodSubscribe,
-			&call{params: &mcp.ResourceParams{URI: uri}, meta: c.meta.Load()})
-		if err == nil {
-			err = pending.Wait(ctx, nil)
-		}
-		if err != nil {
-			refused = append(refused, err)
-		}
+	m.members = jsonscan.AppendString([]byte(`"`+mcp.MetaProtocolVersion+`":`), string(revision))
+	add := func(key string, value any) {
+		text, _ := mcp.Marshal(value) // cannot fail: withDefaults has encoded it
+		m.members = append(append(m.members, `,"`+key+`":`...), text...)
 	}
-	if err := errors.Join(refused...); err != nil && c.ctx.Err() == nil {
-		c.warn("after the server has forgotten the session, some resources cannot be subscribed to again",
-			slog.Any("error", err))
+	add(mcp.MetaClientInfo, o.Info)
+	can := o.Capabilities()
+	if can.Roots != nil {
+		can.Roots = new(mcp.ListCapability) // a modern client sends no change notifications
 	}
+	if can.Extensions == nil {
+		can.Extensions = make(map[string]json.RawMessage, 1)
+	}
+	can.Extensions[mcp.ExtensionTasks] = json.RawMessage(`{}`) // of modern revisions only
+	add(mcp.MetaClientCapabilities, can)
+	if level != "" {
+		m.level = jsonscan.AppendString(nil, string(level))
+	}
+	return m
 }

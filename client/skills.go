@@ -14,15 +14,6 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-var (
-	skillsCapability    = extensionCapability(mcp.ExtensionSkills)
-	directoryCapability = capability{"extensions." + mcp.ExtensionSkills + ".directoryRead",
-		func(s *session) bool {
-			return string(jsonscan.Member(s.capabilities.Extensions[mcp.ExtensionSkills],
-				"directoryRead")) == "true"
-		}}
-)
-
 // A SkillError reports that a skill or one of its files must not be used. If a file differs from
 // the skill's entry, it may have changed since: [Client.Skill] returns the current entry, which the
 // user must approve again.
@@ -52,7 +43,8 @@ func (e *SkillError) Unwrap() error { return e.Err }
 // one server may have two skills with the same name.
 func (c *Client) Skills(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Skill, error] {
 	return func(yield func(*mcp.Skill, error) bool) {
-		for definition, err := range c.Integration().Definitions(ctx, mcp.KindSkill, opts...) {
+		for definition, err := range itemsOf(ctx, c, mcp.KindSkill, opts,
+			func(d *definitions) []json.RawMessage { return d.Skills }) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -151,20 +143,6 @@ func (c *Client) ReadDirectory(ctx context.Context, uri string,
 	opts ...CallOption) iter.Seq2[*mcp.Resource, error] {
 	return directory(ctx, c, uri, opts,
 		func(r *mcp.ListResourcesResult) []*mcp.Resource { return r.Resources })
-}
-
-func directory[R, T any](ctx context.Context, c *Client, uri string, opts []CallOption,
-	of func(*R) []T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none T
-		if err := c.require(directoryCapability, mcp.MethodReadDirectory, uri); err != nil {
-			yield(none, err)
-			return
-		}
-		pages := c.pagesWith(ctx, mcp.MethodReadDirectory,
-			jsonscan.AppendString([]byte(`"uri":`), uri), opts)
-		items(c, listMethod{mcp.MethodReadDirectory, "resources", "resources"}, pages, of)(yield)
-	}
 }
 
 func (c *Client) skillError(s *mcp.Skill, uri string, err error) error {

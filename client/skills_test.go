@@ -34,7 +34,7 @@ func TestSkills(t *testing.T) {
 		assert.NilError(t, s.AddSkills(fstest.MapFS{"b/SKILL.md": {Data: []byte(
 			"---\nname: b\ndescription: B.\n---\n")}}))
 		c := connectTo(t, s, Options{Era: era})
-		skills, err := collect(c.Skills(t.Context()))
+		skills, err := All(c.Skills(t.Context()))
 		assert.NilError(t, err)
 		assert.Equal(t, len(skills), 2)
 		pdf, err := c.Skill(t.Context(), "skill://pdf/SKILL.md")
@@ -62,9 +62,9 @@ func TestSkills(t *testing.T) {
 func TestNoSkills(t *testing.T) {
 	eras(t, func(t *testing.T, era mcp.Era) {
 		c := connectTo(t, newServer(server.Options{}), Options{Era: era})
-		_, listed := collect(c.Skills(t.Context()))
+		_, listed := All(c.Skills(t.Context()))
 		_, got := c.Skill(t.Context(), "skill://x/SKILL.md")
-		_, read := collect(c.ReadDirectory(t.Context(), "skill://x"))
+		_, read := All(c.ReadDirectory(t.Context(), "skill://x"))
 		for _, err := range []error{listed, got, read} {
 			assert.ErrorIs(t, err, ErrUndeclared)
 		}
@@ -90,7 +90,7 @@ func tampered(t *testing.T, change func(*mcp.Skill), files map[string]string,
 				Contents: []mcp.ResourceContents{{URI: uri, Text: files[uri]}}}, nil
 		}}))
 	c := connectTo(t, s, Options{Name: "docs"})
-	all, err := collect(c.Skills(t.Context()))
+	all, err := All(c.Skills(t.Context()))
 	assert.NilError(t, err)
 	assert.Equal(t, len(*reads), 0) // nothing is read in advance
 	return c, all[0]
@@ -168,7 +168,7 @@ func TestInvalidSkillEntries(t *testing.T) {
 	var log bytes.Buffer
 	c := connectTo(t, s, Options{Name: "docs", Era: mcp.Legacy,
 		Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	skills, err := collect(c.Skills(t.Context()))
+	skills, err := All(c.Skills(t.Context()))
 	assert.NilError(t, err)
 	assert.Equal(t, len(skills), 1)
 	assert.Equal(t, skills[0].URI, "skill://d/SKILL.md")

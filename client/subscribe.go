@@ -3,12 +3,10 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"slices"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/wake"
+	"github.com/stdwire/stdwire/client/internal/subscription"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -45,30 +43,6 @@ func (c *Client) Unsubscribe(ctx context.Context, uris ...string) error {
 	return c.subscribe(ctx, uris, mcp.MethodUnsubscribe, false)
 }
 
-// maxSubscribed is the size in bytes of all URIs that one client is subscribed to. A modern server
-// gets all of them in one request.
-const maxSubscribed = 16 << 20
-
-// checkRoom returns an error if the URIs exceed maxSubscribed with those that are subscribed.
-func (s *subscription) checkRoom(uris []string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	size := 0
-	for uri := range s.uris {
-		size += len(uri)
-	}
-	for _, uri := range uris {
-		if !s.uris[uri] {
-			size += len(uri)
-		}
-	}
-	if size > maxSubscribed {
-		return fmt.Errorf("the URIs of all subscriptions have %d bytes, more than %d", size,
-			maxSubscribed)
-	}
-	return nil
-}
-
 func (c *Client) subscribe(ctx context.Context, uris []string, method string, on bool) error {
 	modern := c.session.Load().features.Listen
 	if modern {
@@ -77,9 +51,9 @@ func (c *Client) subscribe(ctx context.Context, uris []string, method string, on
 	if err := c.require(subscribeCapability, method, ""); err != nil {
 		return err
 	}
-	s := &c.listening
+	s := c.listening
 	if on {
-		if err := s.checkRoom(uris); err != nil {
+		if err := s.CheckRoom(uris); err != nil {
 			return &CallError{Server: c.o.Name, Method: method, Err: err}
 		}
 	}
@@ -92,7 +66,7 @@ func (c *Client) subscribe(ctx context.Context, uris []string, method string, on
 		return &CallError{Server: c.o.Name, Method: method, Name: r.name, Err: err}
 	}
 	for _, uri := range uris {
-		if s.subscribed()[uri] == on {
+		if s.Subscribed()[uri] == on {
 			continue
 		}
 		r := &call{method: method, name: uri, params: &mcp.ResourceParams{URI: uri},
@@ -100,75 +74,43 @@ func (c *Client) subscribe(ctx context.Context, uris []string, method string, on
 		if err := c.do(ctx, r, nil); err != nil {
 			return err
 		}
-		s.mu.Lock()
-		s.uris = updateSet(s.uris, []string{uri}, on)
-		s.mu.Unlock()
+		s.Set(uri, on)
 	}
 	return nil
 }
 
-// subscribed returns the subscribed resources.
-func (s *subscription) subscribed() map[string]bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.uris)
-}
-
-// updateSet adds URIs to a set, which may be nil, or removes them.
-func updateSet(set map[string]bool, uris []string, on bool) map[string]bool {
-	if set == nil {
-		set = make(map[string]bool)
-	}
-	for _, uri := range uris {
-		if on {
-			set[uri] = true
-		} else {
-			delete(set, uri)
-		}
-	}
-	return set
-}
-
 // changeSubscription changes the resources of a modern subscription.
 func (c *Client) changeSubscription(ctx context.Context, r *call, uris []string, on bool) error {
-	s := &c.listening
+	s := c.listening
 	expires := func() {}
 	if c.o.CallTimeout >= 0 {
 		ctx, expires = context.WithTimeout(ctx, c.o.CallTimeout)
 	}
 	defer expires()
 	select {
-	case s.busy <- struct{}{}:
+	case s.Busy <- struct{}{}:
 	case <-ctx.Done():
 		return c.abortError(ctx.Err(), r)
 	case <-c.closing:
 		return errClosed
 	}
-	defer func() { <-s.busy }()
+	defer func() { <-s.Busy }()
 
-	wanted := s.subscribed()
+	wanted := s.Subscribed()
 	before := len(wanted)
-	if wanted = updateSet(wanted, uris, on); len(wanted) == before {
+	if subscription.Update(wanted, uris, on); len(wanted) == before {
 		return nil
 	}
 	var next *rpc.Call
-	if f := s.filter(wanted); f.ResourceSubscriptions != nil || s.lists.ToolsListChanged ||
-		s.lists.PromptsListChanged || s.lists.ResourcesListChanged {
+	if f := s.Filter(wanted); f.ResourceSubscriptions != nil || s.Lists.ToolsListChanged ||
+		s.Lists.PromptsListChanged || s.Lists.ResourcesListChanged {
 		var err error
 		if next, err = c.startAcknowledged(ctx, r, f); err != nil {
 			return err
 		}
 	}
-	s.mu.Lock()
-	old := s.stream
-	s.stream, s.uris = next, wanted
-	if next != nil && s.ended == next.ID() {
-		next.Cancel(errEnded)
-	}
-	s.mu.Unlock()
-	wake.Up(s.replaced)
-	if old != nil {
-		c.cancelled.Cancel(mcp.MethodListen, old, errReplaced)
+	if old := s.Replace(next, wanted); old != nil {
+		c.cancelled.Cancel(mcp.MethodListen, old, subscription.ErrReplaced)
 	}
 	if on { // earlier changes were not announced
 		for _, uri := range uris {
@@ -181,17 +123,17 @@ func (c *Client) changeSubscription(ctx context.Context, r *call, uris []string,
 // startAcknowledged opens a stream and waits until the server has acknowledged all of it.
 func (c *Client) startAcknowledged(ctx context.Context, r *call,
 	filter mcp.SubscriptionFilter) (*rpc.Call, error) {
-	s := &c.listening
+	s := c.listening
 	next, err := c.startListen(ctx, filter)
 	if err != nil {
 		return nil, c.sendError(ctx, r, err)
 	}
-	acks := s.expect(next)
-	defer s.expected()
+	acks := s.Expect(next)
+	defer s.StopExpecting()
 	select {
 	case a := <-acks:
 		for _, uri := range filter.ResourceSubscriptions {
-			if !slices.Contains(a.agreed.ResourceSubscriptions, uri) {
+			if !slices.Contains(a.Agreed.ResourceSubscriptions, uri) {
 				c.cancelled.Cancel(mcp.MethodListen, next, errUnwanted)
 				r.name = uri
 				return nil, ErrNotAgreed
@@ -199,10 +141,11 @@ func (c *Client) startAcknowledged(ctx context.Context, r *call,
 		}
 		return next, nil
 	case <-next.Done():
-		if err := next.Wait(context.Background(), nil); err != nil && !errors.Is(err, errEnded) {
+		err := next.Wait(context.Background(), nil)
+		if err != nil && !errors.Is(err, subscription.ErrEnded) {
 			return nil, c.connectionError(ctx, err)
 		}
-		return nil, errEnded
+		return nil, subscription.ErrEnded
 	case <-ctx.Done():
 		c.cancelled.Cancel(mcp.MethodListen, next, errUnwanted)
 		return nil, c.abortError(ctx.Err(), r)

@@ -10,7 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/stdwire/stdwire/internal/ondemand"
+	"github.com/stdwire/stdwire/client/internal/subscription"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -92,7 +92,7 @@ func TestSubscribeOnly(t *testing.T) {
 			streamTo(t, s))
 		assert.NilError(t, err)
 		for range 3 {
-			assert.Assert(t, c.listening.current() == nil)
+			assert.Assert(t, c.listening.Current() == nil)
 			assert.NilError(t, c.Subscribe(t.Context(), "a:1"))
 			s.ResourceUpdated("a:1")
 			assert.Equal(t, <-news, "a:1")
@@ -209,11 +209,11 @@ func TestSubscribeFails(t *testing.T) {
 		"refused": {func(s *scripted, m message) { s.refuse(m, -32602, "no") },
 			"subscriptions/listen: no (code -32602)", rpc.ErrInvalidParams},
 		"ended": {func(s *scripted, m message) { s.reply(m, `{}`) },
-			"subscriptions/listen: ended by the server", errEnded},
+			"subscriptions/listen: ended by the server", subscription.ErrEnded},
 		"cancelled": {func(s *scripted, m message) {
 			s.notify("notifications/cancelled", fmt.Sprintf(`{"requestId":%s}`, m.ID))
 		},
-			"subscriptions/listen: ended by the server", errEnded},
+			"subscriptions/listen: ended by the server", subscription.ErrEnded},
 		"silence": {func(*scripted, message) {},
 			"subscriptions/listen: no answer after 7s; the server last sent something 7s ago",
 			context.DeadlineExceeded},
@@ -239,12 +239,12 @@ func TestSubscribeFails(t *testing.T) {
 				}))
 				assert.NilError(t, err)
 				assert.NilError(t, c.Subscribe(t.Context(), "a:1"))
-				was := c.listening.current()
+				was := c.listening.Current()
 				err = c.Subscribe(t.Context(), "a:2")
 				assert.Error(t, err, `server "server": `+test.want)
 				assert.ErrorIs(t, err, test.is)
-				assert.Assert(t, c.listening.current() == was)
-				assert.DeepEqual(t, c.listening.subscribed(), map[string]bool{"a:1": true})
+				assert.Assert(t, c.listening.Current() == was)
+				assert.DeepEqual(t, c.listening.Subscribed(), map[string]bool{"a:1": true})
 				assert.NilError(t, c.Close())
 				_ = c.Wait()
 			})
@@ -266,7 +266,7 @@ func TestSubscribeInVain(t *testing.T) {
 	c = connectTo(t, s, Options{Era: mcp.Legacy, OnResourceUpdated: func(string) {}})
 	err := c.Subscribe(t.Context(), "a:1", "a:2")
 	assert.ErrorContains(t, err, `server "server": resources/subscribe "a:2": `)
-	assert.DeepEqual(t, c.listening.subscribed(), map[string]bool{"a:1": true})
+	assert.DeepEqual(t, c.listening.Subscribed(), map[string]bool{"a:1": true})
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	assert.ErrorIs(t, c.Subscribe(cancelled, "a:3"), context.Canceled)
@@ -278,44 +278,11 @@ func TestSubscribeInVain(t *testing.T) {
 func TestAcknowledgedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := watchToolbox(t, Options{}, (*scripted).modern, 0)
-		stream := c.listening.current()
-		var s subscription
-		s.acknowledge(ack{id: stream.ID().String()}, 0)
-		assert.Equal(t, len(s.expect(stream)), 1)
-		s.acknowledge(ack{}, 0) // another one does not block
+		stream := c.listening.Current()
+		s := subscription.NewStream()
+		s.Acknowledge(subscription.Ack{ID: stream.ID().String()}, 0)
+		assert.Equal(t, len(s.Expect(stream)), 1)
+		s.Acknowledge(subscription.Ack{}, 0) // another one does not block
 		shut(t, c)
 	})
-}
-
-// A flood of updates uses limited memory, and no update is missed.
-func TestUpdatesFlood(t *testing.T) {
-	long := pad(200_000)
-	for name, uris := range map[string]func(i int) string{
-		"many": func(i int) string { return fmt.Sprint("a:", i) },
-		"long": func(i int) string {
-			return fmt.Sprint("a:", i%10, long[:200_000*min(1, max(0, 20-i))])
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			q := updateQueue{task: ondemand.Task{Start: func(func()) {}},
-				seen: make(map[string]bool)}
-			q.put([]byte(`{"uri":7}`))
-			q.put([]byte(`{}`))
-			for range 2 {
-				q.put([]byte(`{"uri":"a:\u0031"}`))
-			}
-			got, full := q.take()
-			assert.DeepEqual(t, got, []string{"a:1"})
-			assert.Assert(t, !full)
-			for i := range 5000 {
-				q.put([]byte(`{"uri":"` + uris(i) + `"}`))
-				assert.Assert(t, len(q.uris) <= maxUpdates && q.bytes <= maxUpdateBytes)
-			}
-			got, full = q.take()
-			assert.Assert(t, full && len(got) == 0)
-			q.put([]byte(`{"uri":"a:2"}`))
-			got, full = q.take()
-			assert.Assert(t, !full && len(got) == 1)
-		})
-	}
 }

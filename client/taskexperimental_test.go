@@ -201,7 +201,7 @@ func TestTaskSupport(t *testing.T) {
 				}
 			}
 			assert.Equal(t, strings.Join(got, ", "), want)
-			_, err := collect(c.Tools(t.Context()))
+			_, err := All(c.Tools(t.Context()))
 			assert.NilError(t, err)
 		}
 	})
@@ -267,7 +267,7 @@ func TestExperimentalTaskWithoutCancel(t *testing.T) {
 				}
 			}
 		})
-		_, err := collect(c.Tools(t.Context()))
+		_, err := All(c.Tools(t.Context()))
 		assert.NilError(t, err)
 		_, err = c.CallTool(t.Context(), "t", nil, Timeout(5*time.Second))
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
@@ -300,7 +300,7 @@ func TestExperimentalTaskProgress(t *testing.T) {
 			return true
 		}
 		c := w.connect(t, Options{CallTimeout: 5 * time.Second})
-		_, err := collect(c.Tools(t.Context()))
+		_, err := All(c.Tools(t.Context()))
 		assert.NilError(t, err)
 		var heard []float64
 		began := time.Now()
@@ -356,7 +356,7 @@ func TestTaskList(t *testing.T) {
 			assert.NilError(t, err)
 			want[task.ID()] = true
 		}
-		tasks, err := collect(c.Tasks(t.Context()))
+		tasks, err := All(c.Tasks(t.Context()))
 		assert.NilError(t, err)
 		for _, task := range tasks {
 			assert.Assert(t, want[task.ID()])

@@ -148,7 +148,7 @@ func TestEndlessTaskQuestions(t *testing.T) {
 		assert.Assert(t, ok, "%v", err)
 		assert.ErrorIs(t, err, ErrRounds)
 		assert.Equal(t, rounds.rounds, maxTaskQuestions)
-		assert.Equal(t, len(rounds.last.Result.InputRequests), 1)
+		assert.Equal(t, len(rounds.last.(*InputRequiredError).Result.InputRequests), 1)
 		assert.Error(t, err,
 			`server "server": tool "slow": the server has been answered 256 times and still gives no result: the server wants input first (1 requests)`)
 		synctest.Wait()

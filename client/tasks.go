@@ -3,40 +3,14 @@ package client
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"iter"
-	"sync"
 	"time"
 
-	"github.com/stdwire/stdwire/client/internal/errtext"
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
-
-// A Task is a call that the server continues in the background: of the extension
-// io.modelcontextprotocol/tasks, or an experimental task of 2025-11-25. [Client.StartTool],
-// [Client.Task] and [Client.Tasks] create it. It is safe for concurrent use.
-//
-// Poll, Update, Cancel and Wait send requests, block as [Client.Call] does, and return a
-// [*CallError]. They send nothing for a task that is known to have ended.
-type Task struct {
-	c    *Client
-	id   string
-	tool string // "" if unknown
-	// the server has sent the task on this connection, so it supports tasks whatever it declares
-	confirmed bool
-
-	mu    sync.Mutex
-	state mcp.Task
-	seen  time.Time // when state was received; zero for never
-	gone  bool      // the server does not know the task
-	// hashed keys of input requests that were or are being answered
-	asked map[[sha256.Size]byte]bool
-	count int // of input requests so far
-}
 
 // StartTool calls a tool and returns when the server has responded, with a task or with the result.
 // A Task made from a result has ended and has no id. Input requests before that are answered as by
@@ -86,31 +60,6 @@ func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[*Task,
 // secret: it may give access to the task.
 func (t *Task) ID() string { return t.id }
 
-// State returns the last known state. The caller must not modify it.
-func (t *Task) State() mcp.Task {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.state
-}
-
-func (t *Task) experimental() bool { return t.c.session.Load().features.ExperimentalTasks }
-
-var (
-	// in legacy revisions tasks are no extension
-	tasksExtension = capability{"extensions." + mcp.ExtensionTasks, func(s *session) bool {
-		return s.features.Extensions && extensionCapability(mcp.ExtensionTasks).in(s)
-	}}
-	tasksCapability = capability{"tasks", func(s *session) bool {
-		return s.features.ExperimentalTasks && s.capabilities.Tasks != nil
-	}}
-	taskListCapability = capability{"tasks.list", func(s *session) bool {
-		return tasksCapability.in(s) && s.capabilities.Tasks.List != nil
-	}}
-	taskCancelCapability = capability{"tasks.cancel", func(s *session) bool {
-		return tasksCapability.in(s) && s.capabilities.Tasks.Cancel != nil
-	}}
-)
-
 // do makes a request about the task.
 func (t *Task) do(ctx context.Context, r *call, opts []CallOption) error {
 	needed := tasksExtension
@@ -129,36 +78,6 @@ func (t *Task) do(ctx context.Context, r *call, opts []CallOption) error {
 			Err: errors.New("a task's id must not be empty")}
 	}
 	return t.c.request(ctx, needed, r, opts)
-}
-
-func (t *Task) ended() bool {
-	now := t.State()
-	_, _, ended := outcome(&now)
-	return ended
-}
-
-// lastState returns the last known state, and when to poll next.
-func (t *Task) lastState() (latest mcp.Task, next time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	latest = t.state
-	latest.InputRequests = nil // they may have been answered
-	if !t.seen.IsZero() {
-		next = t.seen.Add(interval(&latest))
-	}
-	return latest, next
-}
-
-func (t *Task) markGone() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.gone = true
-}
-
-func (t *Task) isGone() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.gone
 }
 
 // Poll gets the state of the task once (tasks extension, "Task Polling").
@@ -220,8 +139,6 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	return err
 }
 
-func ignore([]byte) error { return nil }
-
 // Wait waits for the end of the task and returns the result of its tool. It polls as often as the
 // server suggests, but at least once a minute, and answers input requests as [Client.CallTool]
 // does. If it times out (see [Options]; a change of the state extends the time) or ctx ends, the
@@ -254,95 +171,4 @@ func (t *Task) wait(ctx context.Context, opts []CallOption, decode func([]byte) 
 		return t.c.do(ctx, r, opts)
 	}
 	return t.do(ctx, r, opts)
-}
-
-// followTask handles a call that became a task or was rejected because of tasks. If the call fails,
-// it cancels a task that the caller does not know.
-func (c *Client) followTask(ctx context.Context, r *call, err error) error {
-	switch e := err.(type) {
-	case *rpc.Error:
-		return c.taskRefusalError(r, e)
-	case *createdTaskError:
-		if r.method != mcp.MethodCallTool {
-			return errtext.Protocol("a task, although %s cannot become one", r.method)
-		}
-		t := &Task{c: c, id: e.task.TaskID, tool: r.tool, confirmed: true, state: e.task,
-			seen: time.Now()}
-		if r.started != nil {
-			*r.started = t
-			return nil
-		}
-		isKnown := false // to the caller
-		defer func() {
-			if !isKnown && !t.ended() && !t.isGone() {
-				c.cancelAbandonedTask(t)
-			}
-		}()
-		err = c.waitTask(ctx, r, t)
-		_, isKnown = err.(*InputRequiredError)
-	}
-	return err
-}
-
-const (
-	maxAbandoned   = 16 // tasks that are being cancelled
-	abandonTimeout = 10 * time.Second
-)
-
-// cancelAbandonedTask cancels a task that nobody waits for, in the background. Beyond maxAbandoned,
-// or after the end of the connection, the task is left to its time to live.
-func (c *Client) cancelAbandonedTask(t *Task) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ctx.Err() != nil || c.abandoned == maxAbandoned {
-		return
-	}
-	c.abandoned++
-	c.wg.Go(func() {
-		r := &call{method: mcp.MethodCancelTask, params: mcp.TaskParams{TaskID: t.id},
-			decode: ignore}
-		_ = t.do(c.ctx, r, []CallOption{Timeout(abandonTimeout)})
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.abandoned--
-	})
-}
-
-// TaskTTL asks a server of 2025-11-25 to keep the task of a call for this time from its creation.
-// The server decides; [Task.State] has the actual time. It has no effect on other servers.
-func TaskTTL(d time.Duration) CallOption { return func(c *call) { c.ttl = d } }
-
-// toolTasks reports whether the server runs tools as tasks on request (2025-11-25).
-func (s *session) toolTasks() bool {
-	t := s.capabilities.Tasks
-	return s.features.ExperimentalTasks && t != nil && jsonscan.Member(t.Requests["tools"], "call") != nil
-}
-
-// shouldRequestTask reports whether to request a task for a tool: the caller wants one, or the tool
-// requires it.
-func (c *Client) shouldRequestTask(r *call) bool {
-	if !c.session.Load().toolTasks() {
-		return false
-	}
-	switch c.taskSupports.Of(r.tool) {
-	case mcp.TaskForbidden:
-		return false
-	case mcp.TaskRequired:
-		return true
-	}
-	return r.started != nil
-}
-
-// taskRefusalError explains a method-not-found error of a tool call.
-func (c *Client) taskRefusalError(r *call, refusal *rpc.Error) error {
-	switch {
-	case refusal.Code != rpc.CodeMethodNotFound || r.method != mcp.MethodCallTool:
-	case r.requestTask:
-		return errtext.Wrap("the server does not run it as a task: "+refusal.Error(), refusal)
-	case c.session.Load().toolTasks():
-		return errtext.Wrap(
-			"the server does not run it, or only as a task, for which see StartTool: "+
-				refusal.Error(), refusal)
-	}
-	return refusal
 }

@@ -109,7 +109,7 @@ func TestTasks(t *testing.T) {
 	eras(t, func(t *testing.T, era mcp.Era) {
 		synctest.Test(t, func(t *testing.T) {
 			c := connectTo(t, newTaskServer(t), answers(Options{Era: era}))
-			_, err := collect(c.Tools(t.Context())) // it lists which tools run as tasks
+			_, err := All(c.Tools(t.Context())) // it lists which tools run as tasks
 			assert.NilError(t, err)
 			for tool, want := range map[string]string{"plain": "at once", "slow": "slowly",
 				"long": "at length", "unlucky": "no luck",
@@ -181,7 +181,7 @@ func TestTaskGivenUp(t *testing.T) {
 				return text, err
 			})
 			c := connectTo(t, s, Options{Era: era})
-			_, err := collect(c.Tools(t.Context()))
+			_, err := All(c.Tools(t.Context()))
 			assert.NilError(t, err)
 			_, err = c.CallTool(t.Context(), "long", nil, Timeout(10500*time.Millisecond))
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
@@ -291,7 +291,7 @@ func TestTasksUndeclared(t *testing.T) {
 				"wait":   func() error { _, err := c.Task("T").Wait(t.Context()); return err },
 				"cancel": func() error { return c.Task("T").Cancel(t.Context()) },
 				"update": func() error { return c.Task("T").Update(t.Context(), nil) },
-				"list":   func() error { _, err := collect(c.Tasks(t.Context())); return err },
+				"list":   func() error { _, err := All(c.Tasks(t.Context())); return err },
 			} {
 				undeclared := call()
 				assert.ErrorIs(t, undeclared, ErrUndeclared, name)

@@ -2,8 +2,10 @@ package client
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/stdwire/stdwire/client/internal/errtext"
@@ -17,6 +19,67 @@ const (
 	minPoll     = 100 * time.Millisecond
 	maxPoll     = time.Minute
 )
+
+// A Task is a call that the server continues in the background: of the extension
+// io.modelcontextprotocol/tasks, or an experimental task of 2025-11-25. [Client.StartTool],
+// [Client.Task] and [Client.Tasks] create it. It is safe for concurrent use.
+//
+// Poll, Update, Cancel and Wait send requests, block as [Client.Call] does, and return a
+// [*CallError]. They send nothing for a task that is known to have ended.
+type Task struct {
+	c    *Client
+	id   string
+	tool string // "" if unknown
+	// the server has sent the task on this connection, so it supports tasks whatever it declares
+	confirmed bool
+
+	mu    sync.Mutex
+	state mcp.Task
+	seen  time.Time // when state was received; zero for never
+	gone  bool      // the server does not know the task
+	// hashed keys of input requests that were or are being answered
+	asked map[[sha256.Size]byte]bool
+	count int // of input requests so far
+}
+
+// State returns the last known state. The caller must not modify it.
+func (t *Task) State() mcp.Task {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state
+}
+
+func (t *Task) experimental() bool { return t.c.session.Load().features.ExperimentalTasks }
+
+func (t *Task) ended() bool {
+	now := t.State()
+	_, _, ended := outcome(&now)
+	return ended
+}
+
+// lastState returns the last known state, and when to poll next.
+func (t *Task) lastState() (latest mcp.Task, next time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	latest = t.state
+	latest.InputRequests = nil // they may have been answered
+	if !t.seen.IsZero() {
+		next = t.seen.Add(interval(&latest))
+	}
+	return latest, next
+}
+
+func (t *Task) markGone() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.gone = true
+}
+
+func (t *Task) isGone() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.gone
+}
 
 // A createdTaskError is the internal error of a request whose response is a task instead of a
 // result.
@@ -166,3 +229,38 @@ func interval(t *mcp.Task) time.Duration {
 		min(max(*t.PollIntervalMs, minPoll.Milliseconds()),
 			maxPoll.Milliseconds())) * time.Millisecond
 }
+
+// maxTaskQuestions is the number of input requests of one task that are answered.
+const maxTaskQuestions = 256
+
+// markAsked marks an input request as being answered. It returns false if it was marked before or
+// the limit is reached; full is true in the second case.
+func (t *Task) markAsked(key string) (noted, full bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	sum := sha256.Sum256([]byte(key))
+	if t.asked[sum] || t.count == maxTaskQuestions {
+		return false, !t.asked[sum]
+	}
+	if t.asked == nil {
+		t.asked = make(map[[sha256.Size]byte]bool)
+	}
+	t.asked[sum] = true
+	t.count++
+	return true, false
+}
+
+func (t *Task) wasAsked(key string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.asked[sha256.Sum256([]byte(key))]
+}
+
+// unmarkAsked allows an input request to be answered again. It still counts.
+func (t *Task) unmarkAsked(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.asked, sha256.Sum256([]byte(key)))
+}
+
+func ignore([]byte) error { return nil }

@@ -3,7 +3,6 @@ package client
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -146,9 +145,15 @@ func (f *taskWaiter) waitError(reason error) error {
 // request makes one request about the task, as a part of the call.
 func (f *taskWaiter) request(method string, params any, expires time.Time,
 	decode func([]byte) error) error {
-	r := &call{method: method, name: f.t.id, params: params, meta: f.c.meta.Load(),
-		extra: f.r.extra, decode: decode, startedAt: time.Now(), expires: expires}
-	return f.c.send(f.ctx, r)
+	return f.t.send(f.ctx, method, params, f.r.extra, expires, decode)
+}
+
+// send sends one request about the task. Its result is neither cached nor a question or a task.
+func (t *Task) send(ctx context.Context, method string, params any, extra mcp.Meta,
+	expires time.Time, decode func([]byte) error) error {
+	r := &call{method: method, name: t.id, params: params, meta: t.c.meta.Load(), extra: extra,
+		decode: decode, startedAt: time.Now(), expires: expires}
+	return t.c.send(ctx, r)
 }
 
 // patience returns the deadline of a poll or an update.
@@ -271,43 +276,10 @@ func (f *taskWaiter) result() error {
 	return nil
 }
 
-// maxTaskQuestions is the number of input requests of one task that are answered.
-const maxTaskQuestions = 256
-
 // A rejectedUpdate is a tasks/update that the server has rejected.
 type rejectedUpdate struct {
 	answers mcp.InputResponses
 	err     *rpc.Error
-}
-
-// markAsked marks an input request as being answered. It returns false if it was marked before or
-// the limit is reached; full is true in the second case.
-func (t *Task) markAsked(key string) (noted, full bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	sum := sha256.Sum256([]byte(key))
-	if t.asked[sum] || t.count == maxTaskQuestions {
-		return false, !t.asked[sum]
-	}
-	if t.asked == nil {
-		t.asked = make(map[[sha256.Size]byte]bool)
-	}
-	t.asked[sum] = true
-	t.count++
-	return true, false
-}
-
-func (t *Task) wasAsked(key string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.asked[sha256.Sum256([]byte(key))]
-}
-
-// unmarkAsked allows an input request to be answered again. It still counts.
-func (t *Task) unmarkAsked(key string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.asked, sha256.Sum256([]byte(key)))
 }
 
 // answerInput starts the handlers of the task's input requests, once for each (tasks extension,
@@ -433,4 +405,71 @@ func (f *taskWaiter) rejectedError() error {
 		}
 	}
 	return nil
+}
+
+// followTask handles a call that became a task or was rejected because of tasks. If the call fails,
+// it cancels a task that the caller does not know.
+func (c *Client) followTask(ctx context.Context, r *call, err error) error {
+	switch e := err.(type) {
+	case *rpc.Error:
+		return c.taskRefusalError(r, e)
+	case *createdTaskError:
+		if r.method != mcp.MethodCallTool {
+			return errtext.Protocol("a task, although %s cannot become one", r.method)
+		}
+		t := &Task{c: c, id: e.task.TaskID, tool: r.tool, confirmed: true, state: e.task,
+			seen: time.Now()}
+		if r.started != nil {
+			*r.started = t
+			return nil
+		}
+		isKnown := false // to the caller
+		defer func() {
+			if !isKnown && !t.ended() && !t.isGone() {
+				c.cancelAbandonedTask(t)
+			}
+		}()
+		err = c.waitTask(ctx, r, t)
+		_, isKnown = err.(*InputRequiredError)
+	}
+	return err
+}
+
+const (
+	maxAbandoned   = 16 // tasks that are being cancelled
+	abandonTimeout = 10 * time.Second
+)
+
+// cancelAbandonedTask cancels a task that nobody waits for, in the background. Beyond maxAbandoned,
+// or after the end of the connection, the task is left to its time to live.
+func (c *Client) cancelAbandonedTask(t *Task) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil || c.abandoned == maxAbandoned {
+		return
+	}
+	c.abandoned++
+	c.wg.Go(func() {
+		if !t.experimental() || taskCancelCapability.in(c.session.Load()) {
+			_ = t.send(c.ctx, mcp.MethodCancelTask, mcp.TaskParams{TaskID: t.id}, nil,
+				time.Now().Add(abandonTimeout), ignore)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.abandoned--
+	})
+}
+
+// taskRefusalError explains a method-not-found error of a tool call.
+func (c *Client) taskRefusalError(r *call, refusal *rpc.Error) error {
+	switch {
+	case refusal.Code != rpc.CodeMethodNotFound || r.method != mcp.MethodCallTool:
+	case r.requestTask:
+		return errtext.Wrap("the server does not run it as a task: "+refusal.Error(), refusal)
+	case c.session.Load().toolTasks():
+		return errtext.Wrap(
+			"the server does not run it, or only as a task, for which see StartTool: "+
+				refusal.Error(), refusal)
+	}
+	return refusal
 }

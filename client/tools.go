@@ -1,13 +1,13 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
-	"reflect"
 	"strings"
 
 	"github.com/stdwire/stdwire/client/internal/errtext"
@@ -83,47 +83,6 @@ func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.T
 	return itemsOf(ctx, c, mcp.KindTool, opts, func(r *mcp.ListToolsResult) []*mcp.Tool {
 		return c.headerTools.Usable(r.Tools)
 	})
-}
-
-// needsToolList reports whether the client uses the definitions of listed tools.
-func (c *Client) needsToolList() bool {
-	return c.headerTools != nil || c.o.Output != OutputUnchecked || c.session.Load().toolTasks()
-}
-
-// learnTools stores what later calls need to know from a result of tools/list.
-func (c *Client) learnTools(result []byte) {
-	// decoding for the caller reports the errors
-	tools, _, _ := decodePage(mcp.KindTool.Info().ListMember, result,
-		func(r *mcp.ListToolsResult) []*mcp.Tool { return r.Tools }, new(InvalidItemsError))
-	if c.session.Load().toolTasks() {
-		c.taskSupports.Learn(tools)
-	}
-	if c.o.Output != OutputUnchecked {
-		c.outputSchemas.Learn(tools)
-	}
-	if c.headerTools == nil {
-		return
-	}
-	for _, name := range c.headerTools.Learn(tools) {
-		c.warn("a tool is left out", slog.String("tool", printable.Line(name)),
-			slog.String("reason", printable.Line(c.headerTools.Tool(name).Bad.Error())))
-	}
-}
-
-// refreshHeaderTools lists the tools after the server rejected the headers of a call. If the tool
-// is unchanged, it returns refusal.
-func (c *Client) refreshHeaderTools(ctx context.Context, tool string, refusal error) error {
-	before := c.headerTools.Tool(tool)
-	for _, err := range c.Integration().Pages(ctx, mcp.KindTool, Fresh()) {
-		if err != nil {
-			return refusal
-		}
-	}
-	if now := c.headerTools.Tool(tool); now.Bad != nil ||
-		reflect.DeepEqual(now.Params, before.Params) {
-		return refusal
-	}
-	return nil
 }
 
 // CallAs calls a tool and decodes one of these into a T:
@@ -224,4 +183,52 @@ func textOf(content []mcp.Content) string {
 		}
 	}
 	return strings.Join(texts, "\n")
+}
+
+// checkOutput validates the result of a tool as Options.Output says.
+func (c *Client) checkOutput(tool string, result []byte) error {
+	out, _ := c.outputSchemas.Tool(tool)
+	if out == nil || string(jsonscan.Member(result, "isError")) == "true" {
+		return nil
+	}
+	misfit, err := out.Check(result)
+	if misfit != nil {
+		err = &OutputError{bytes.Clone(result), misfit}
+		if c.o.Output == OutputFail {
+			return err
+		}
+	}
+	if err != nil && c.outputSchemas.FirstWarning(out) {
+		c.warn("a tool's result", slog.String("tool", printable.Line(tool)),
+			slog.String("problem", printable.Line(err.Error())))
+	}
+	return nil
+}
+
+// learnOutput lists the tools if a tool, whose schema OutputFail needs, was not listed.
+func (c *Client) learnOutput(ctx context.Context, tool string) error {
+	if _, known := c.outputSchemas.Tool(tool); known {
+		return nil
+	}
+	for _, err := range c.pages(ctx, mcp.MethodListTools, nil) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shouldRequestTask reports whether to request a task for a tool: the caller wants one, or the tool
+// requires it.
+func (c *Client) shouldRequestTask(r *call) bool {
+	if !c.session.Load().toolTasks() {
+		return false
+	}
+	switch c.taskSupports.Of(r.tool) {
+	case mcp.TaskForbidden:
+		return false
+	case mcp.TaskRequired:
+		return true
+	}
+	return r.started != nil
 }

@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync/atomic"
-	"time"
 
+	"github.com/stdwire/stdwire/client/internal/subscription"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -84,38 +83,12 @@ type Link struct {
 	// ended. It must not block.
 	OnAbandon func(id rpc.ID)
 
-	c        *Client
-	received chan struct{} // closed at the first byte from the server
-	last     atomic.Int64  // Unix time of the last input in nanoseconds; 0 for never
+	c *Client
 }
-
-// ErrSessionLost is the error with which a transport fails a request that the server did not
-// process because the session no longer exists (2025-11-25, Transports, "Session Management"). The
-// client then starts a new session and sends the request again.
-var ErrSessionLost = errors.New("the server has forgotten the session")
-
-// ErrSessionRefused matches the error with which a transport fails a request that the server
-// refused without processing it, for a reason that may be that the session no longer exists. If the
-// server refuses a ping too and begins a new session, the client sends the request again, once; if
-// not, the call fails with the error as it is.
-var ErrSessionRefused = errors.New("the server may have forgotten the session")
 
 // Received records that the server has sent something. A [TimeoutError] contains the time since
 // then.
-func (l *Link) Received() {
-	if l.last.Swap(time.Now().UnixNano()) == 0 {
-		close(l.received)
-	}
-}
-
-// silence returns the time since the last input; negative if there was none.
-func (l *Link) silence() time.Duration {
-	last := l.last.Load()
-	if last == 0 {
-		return -1
-	}
-	return time.Since(time.Unix(0, last))
-}
+func (l *Link) Received() { l.c.activity.record() }
 
 // Fail ends the call with an id with an error. It does nothing if the call is not in flight.
 func (l *Link) Fail(id rpc.ID, err error) { l.c.peer.Fail(id, err) }
@@ -161,7 +134,7 @@ func (l *Link) Warn(what string, attrs ...slog.Attr) { l.c.warn(what, attrs...) 
 type codec struct {
 	framing.Codec // appends
 	transport     Transport
-	repaired      []byte // the next frame to be read, see [Client.stray]
+	repaired      []byte // the next frame to be read; nil for that of the transport
 }
 
 func (k *codec) ReadFrame(dst []byte) ([]byte, error) {
@@ -192,11 +165,17 @@ func (frames) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
 
 // attach starts the peer on the transport. Requests go to serve, notifications to
 // handleNotification and cancellation, responses to their calls, and everything else to stray.
-func (c *Client) attach(t Transport) {
-	c.codec = &codec{Codec: framing.Newline(nil, framing.Limits{MaxFrame: c.o.MaxSend}),
+func (l *Link) attach(t Transport) {
+	c := l.c
+	k := &codec{Codec: framing.Newline(nil, framing.Limits{MaxFrame: c.o.MaxSend}),
 		transport: t}
 	hooks := c.o.Hooks
-	hooks.Stray, hooks.OtherID = c.stray, c.countOtherID
+	hooks.Stray = func(frame []byte, reason string) {
+		if repaired := c.stray(frame, reason); repaired != nil {
+			k.repaired = repaired
+		}
+	}
+	hooks.OtherID = c.countOtherID
 	if hooks.Panic == nil {
 		hooks.Panic = func(method string, value any, stack []byte) {
 			c.warn("a handler panicked", slog.String("method", method), slog.Any("panic", value),
@@ -205,9 +184,9 @@ func (c *Client) attach(t Transport) {
 	}
 	c.peer = rpc.Options{
 		Handler:         rpc.Chain(c.serve, c.o.Middleware...),
-		Framing:         func(io.Reader, framing.Limits) framing.Codec { return c.codec },
+		Framing:         func(io.Reader, framing.Limits) framing.Codec { return k },
 		Limits:          c.o.Limits,
-		Cancellation:    c.cancellation(),
+		Cancellation:    l.cancellation(),
 		Preempt:         c.handleNotification,
 		NullIDNotifies:  true,
 		IgnoreMalformed: true, // libraries print to stdout
@@ -220,15 +199,15 @@ func (c *Client) attach(t Transport) {
 // cancellation is MCP's cancellation with fixed reasons, so that no text of the application is
 // sent. Requests of the handshake are not cancelled: MCP forbids it for initialize, and a legacy
 // server does not know the probe. Nothing is sent before the connection is closed either.
-func (c *Client) cancellation() *rpc.Cancellation {
+func (l *Link) cancellation() *rpc.Cancellation {
 	d := mcp.Cancellation()
 	params, target := d.Params, d.Target
 	d.Params = func(method string, id rpc.ID, cause error) any {
 		switch {
 		case method == mcp.MethodInitialize || method == mcp.MethodDiscover || cause == errClosed ||
-			cause == errEnded:
-			if c.link.OnAbandon != nil {
-				c.link.OnAbandon(id)
+			cause == subscription.ErrEnded:
+			if l.OnAbandon != nil {
+				l.OnAbandon(id)
 			}
 			return nil
 		case cause != errExpired:
@@ -239,9 +218,7 @@ func (c *Client) cancellation() *rpc.Cancellation {
 	// A modern server sends no requests: it cancels the subscription.
 	d.Target = func(params json.RawMessage) (rpc.ID, string, bool) {
 		id, reason, ok := target(params)
-		return id, reason, ok && !c.listening.end(id)
+		return id, reason, ok && !l.c.listening.End(id)
 	}
 	return d
 }
-
-var errUnwanted = errors.New("cancelled by the client")

@@ -16,7 +16,7 @@ import (
 func TestGrowWith(t *testing.T) {
 	line := strings.Repeat("x", 1<<20)
 	s := Stream(rpc.Stream(io.NopCloser(strings.NewReader(line+"\n")), nil))
-	assert.NilError(t, s.Open(&Link{received: make(chan struct{})}))
+	assert.NilError(t, s.Open(&Link{c: &Client{activity: activity{began: make(chan struct{})}}}))
 	k := &codec{Codec: framing.Newline(nil, framing.Limits{}), transport: s}
 	asked := 0
 	k.GrowWith(func(dst []byte, n int) []byte {

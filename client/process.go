@@ -6,15 +6,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/stdwire/stdwire/client/internal/era"
 	"github.com/stdwire/stdwire/internal/child"
-	"github.com/stdwire/stdwire/internal/contain"
-	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A Command describes the process of a server. Only Path is required.
@@ -64,78 +60,6 @@ type ProcessGroup = interface {
 	// End kills the descendants, reaps the process, and returns its exit status, or -1 and the
 	// signal that ended it; err is set if neither is known. It is called once, after AwaitExit.
 	End() (status int, signal syscall.Signal, err error)
-}
-
-// Spawn starts a server and does the handshake. See [Options.Spawn].
-func Spawn(ctx context.Context, path string, args ...string) (*Client, error) {
-	return Options{}.Spawn(ctx, Command{Path: path, Args: args})
-}
-
-// Spawn starts a server as a child process in its own process group and does the handshake. It
-// blocks until the server has responded or exited, Options.StartTimeout has passed or ctx ends; ctx
-// has no effect afterwards. The error is a [*StartError]; then the process and its descendants have
-// ended, which may take up to twice [Command].Grace longer.
-//
-// A server that exits at the probe for its era is started a second time with the legacy handshake
-// (see the package comment). Set Options.Era to prevent that. On Linux, one that exits without
-// having read the probe is not.
-func (o Options) Spawn(ctx context.Context, cmd Command) (*Client, error) {
-	o, err := o.withDefaults(filepath.Base(cmd.Path))
-	if err != nil {
-		return nil, o.startError(err, "")
-	}
-	ctx, cancel := o.startContext(ctx)
-	defer cancel()
-	w := o.eraPreference()
-	for {
-		c, err := o.start(ctx, cmd, w)
-		if err == nil {
-			return c, nil
-		}
-		exit, exited := errors.AsType[*ExitError](err)
-		if w.Era != 0 || !exited || exit.Hint != "" || exit.Unread || ctx.Err() != nil {
-			// a hint means that the launcher failed, not the server; nor did the probe end a
-			// server that has not read it
-			return nil, err
-		}
-		w.Era = mcp.Legacy
-	}
-}
-
-// start makes one attempt to spawn.
-func (o Options) start(ctx context.Context, cmd Command, w era.Preference) (*Client, error) {
-	config := cmd.config()
-	if cmd.Started != nil {
-		config.Started = func(pid int) { o.started(cmd.Started, pid) }
-	}
-	proc, err := child.Start(ctx, config)
-	if err != nil {
-		if spawn, ok := errors.AsType[*child.StartError](err); ok {
-			err = (*SpawnError)(spawn)
-		}
-		return nil, o.startError(err, "")
-	}
-	c, err := o.newClient(Stream(&pipes{stdout: proc.Stdout(), stdin: proc.Stdin(),
-		ended: make(chan struct{})}), proc)
-	if err != nil {
-		return nil, o.startError(err, "")
-	}
-	c.spawn = cmd
-	if err := c.open(ctx, w); err != nil {
-		_ = c.Close()
-		failed := o.startError(err, proc.StderrTail())
-		failed.Stats = c.Stats()
-		return nil, failed
-	}
-	return c, nil
-}
-
-// started runs Command.Started and logs a panic.
-func (o Options) started(tell func(pid int), pid int) {
-	if failure := contain.Run(func() { tell(pid) }); failure != nil {
-		o.Logger.Warn("mcp client: a callback panicked", "callback", "Started", "panic",
-			failure.String(), "stack", string(failure.Stack), "server", o.Name)
-	}
 }
 
 func (cmd Command) config() child.Config {
@@ -190,19 +114,4 @@ type Process struct {
 	Command  Command
 	EnvNames []string   // the names of its environment variables, sorted
 	Exit     *ExitError // how it ended, also after Close; nil while it runs
-}
-
-// Process describes the server's process; nil if the client did not start it.
-func (c *Client) Process() *Process {
-	if c.proc == nil {
-		return nil
-	}
-	names, _ := c.spawn.config().EnvNames() // no error: the process was started with it
-	p := &Process{Pid: c.proc.Pid(), Command: c.spawn, EnvNames: names}
-	select {
-	case <-c.proc.Done():
-		p.Exit = (*ExitError)(c.proc.Wait())
-	default:
-	}
-	return p
 }
