@@ -11,10 +11,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-const (
-	maxRounds = 10 // of input requests in one call
-	maxAsking = 16 // input requests of one call that are answered concurrently
-)
+const maxRounds = 10 // of input requests in one call
 
 // callWithInput makes a call, and repeats it with input responses while the server requests input.
 func (c *Client) callWithInput(ctx context.Context, r *call) error {

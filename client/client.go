@@ -148,36 +148,24 @@ func (c *Client) Close() error {
 // flushTimeout is how long Close waits for the server to read the sent messages.
 const flushTimeout = 250 * time.Millisecond
 
-func (c *Client) isClosing() bool {
+func isClosed(ch <-chan struct{}) bool {
 	select {
-	case <-c.closing:
+	case <-ch:
 		return true
 	default:
 		return false
 	}
 }
 
+func (c *Client) isClosing() bool { return isClosed(c.closing) }
+
 // isLost reports whether the connection has ended.
-func (c *Client) isLost() bool {
-	select {
-	case <-c.peer.Closed():
-		return true
-	default:
-		return false
-	}
-}
+func (c *Client) isLost() bool { return isClosed(c.peer.Closed()) }
 
 // isOpen reports whether a call could be sent. The cache must not hide that the connection has
 // ended.
 func (c *Client) isOpen(ctx context.Context) bool {
-	select {
-	case <-ctx.Done():
-	case <-c.closing:
-	case <-c.peer.Closed():
-	default:
-		return true
-	}
-	return false
+	return !isClosed(ctx.Done()) && !c.isClosing() && !c.isLost()
 }
 
 // Done is closed when the connection and the process have ended and no goroutine of the client is
@@ -193,12 +181,10 @@ func (c *Client) Wait() error {
 // Err returns why the connection ended: nil before Done is closed and after Close, otherwise a
 // [*LostError].
 func (c *Client) Err() error {
-	select {
-	case <-c.done:
-		return c.err
-	default:
+	if !isClosed(c.done) {
 		return nil
 	}
+	return c.err
 }
 
 // exitTimeout is how long the client waits for the exit status after the connection has ended. The
@@ -245,12 +231,10 @@ func (c *Client) newLostError(ctx context.Context, err error) error {
 	case <-time.After(exitTimeout): // Options.Outgoing returned the error of another connection
 	case <-ctx.Done():
 	}
-	select {
-	case <-c.proc.Done():
+	if isClosed(c.proc.Done()) {
 		if exit := (*ExitError)(c.proc.Wait()); !exit.Stopped {
 			lost.Exit = exit
 		}
-	default:
 	}
 	return lost
 }
@@ -305,10 +289,8 @@ func (c *Client) Process() *Process {
 	}
 	names, _ := c.spawn.config().EnvNames() // no error: the process was started with it
 	p := &Process{Pid: c.proc.Pid(), Command: c.spawn, EnvNames: names}
-	select {
-	case <-c.proc.Done():
+	if isClosed(c.proc.Done()) {
 		p.Exit = (*ExitError)(c.proc.Wait())
-	default:
 	}
 	return p
 }

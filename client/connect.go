@@ -29,13 +29,20 @@ func (o Options) Connect(ctx context.Context, t Transport) (*Client, error) {
 	}
 	ctx, cancel := o.startContext(ctx)
 	defer cancel()
-	c, err := o.newClient(t, nil)
+	return o.connect(ctx, t, nil, Command{}, o.eraPreference())
+}
+
+// connect does the handshake on a transport, which the client then owns, with the process behind it
+// and the command of that, if the client has started one.
+func (o Options) connect(ctx context.Context, t Transport, proc *child.Process, cmd Command,
+	p era.Preference) (*Client, error) {
+	c, err := o.newClient(t, proc, cmd)
 	if err != nil {
 		return nil, o.startError(err, "")
 	}
-	if err := c.open(ctx, o.eraPreference()); err != nil {
+	if err := c.open(ctx, p); err != nil {
 		_ = c.Close()
-		failed := o.startError(err, "")
+		failed := o.startError(err, c.StderrTail())
 		failed.Stats = c.Stats()
 		return nil, failed
 	}
@@ -70,8 +77,8 @@ func (c *Client) open(ctx context.Context, p era.Preference) error {
 }
 
 // newClient creates a client on a transport, which it then owns. It sends nothing.
-func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
-	c := &Client{o: o, proc: proc, activity: activity{began: make(chan struct{})},
+func (o Options) newClient(t Transport, proc *child.Process, cmd Command) (*Client, error) {
+	c := &Client{o: o, proc: proc, spawn: cmd, activity: activity{began: make(chan struct{})},
 		listening: subscription.NewStream(), renewing: make(chan struct{}, 1),
 		closing: make(chan struct{}), done: make(chan struct{}), explained: make(chan struct{})}
 	c.explain = sync.OnceFunc(func() { close(c.explained) })
@@ -160,19 +167,8 @@ func (o Options) start(ctx context.Context, cmd Command, w era.Preference) (*Cli
 		}
 		return nil, o.startError(err, "")
 	}
-	c, err := o.newClient(Stream(&pipes{stdout: proc.Stdout(), stdin: proc.Stdin(),
-		ended: make(chan struct{})}), proc)
-	if err != nil {
-		return nil, o.startError(err, "")
-	}
-	c.spawn = cmd
-	if err := c.open(ctx, w); err != nil {
-		_ = c.Close()
-		failed := o.startError(err, proc.StderrTail())
-		failed.Stats = c.Stats()
-		return nil, failed
-	}
-	return c, nil
+	t := Stream(&pipes{stdout: proc.Stdout(), stdin: proc.Stdin(), ended: make(chan struct{})})
+	return o.connect(ctx, t, proc, cmd, w)
 }
 
 // started runs Command.Started and logs a panic.

@@ -15,6 +15,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
+const maxAsking = 16 // input requests of one call that are answered concurrently
+
 // newInputHandlers returns the handlers of the input requests that have callbacks and so are
 // declared.
 func (c *Client) newInputHandlers() map[string]inputHandler {
