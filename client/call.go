@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/client/internal/object"
 	"github.com/stdwire/stdwire/client/internal/progress"
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/extensionid"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -146,6 +147,7 @@ func (r *call) appendParams(o *object.Object) error {
 	return r.appendMeta(o, own)
 }
 
+// decodeMeta is a function of its own so that params without _meta need no memory for one.
 func decodeMeta(raw []byte) (m mcp.Meta, err error) {
 	err = mcp.Unmarshal(raw, &m)
 	return m, err
@@ -428,20 +430,10 @@ func (r *call) keep(result []byte) error {
 // take decodes a result, from the response or from a task. Results of MCP's own methods must be
 // objects.
 func (r *call) take(result []byte) error {
-	if result[0] != '{' && isProtocolMethod(r.method) {
+	if result[0] != '{' && extensionid.IsMethod(r.method) {
 		return errtext.Protocol("its result is not an object: %.40s", result)
 	}
 	return r.decode(result)
-}
-
-// isProtocolMethod reports whether any supported revision of MCP defines the method.
-func isProtocolMethod(method string) bool {
-	for _, revision := range mcp.Supported() {
-		if _, ok := mcp.MethodAt(method, revision); ok {
-			return true
-		}
-	}
-	return false
 }
 
 // decodeInto returns a decode function that stores the result in *result.

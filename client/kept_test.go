@@ -64,7 +64,7 @@ func TestListIsBoundedInBytes(t *testing.T) {
 		}
 	})
 	n := 0
-	for _, err := range c.pages(t.Context(), mcp.MethodListTools, nil) {
+	for _, err := range c.pages(t.Context(), mcp.MethodListTools, nil, nil) {
 		assert.NilError(t, err)
 		n++
 	}

@@ -93,7 +93,7 @@ func directory[R, T any](ctx context.Context, c *Client, uri string, opts []Call
 			yield(none, err)
 			return
 		}
-		pages := c.pagesWith(ctx, mcp.MethodReadDirectory,
+		pages := c.pages(ctx, mcp.MethodReadDirectory,
 			jsonscan.AppendString([]byte(`"uri":`), uri), opts)
 		items(c, listMethod{mcp.MethodReadDirectory, "resources", "resources"}, pages, of)(yield)
 	}
@@ -163,13 +163,9 @@ func (c *Client) warnPartial(method, reason string) {
 // until the next one has arrived: if the server rejects the cursor of a cached page, the held pages
 // are fetched again, so that no element is repeated or lost (2026-07-28, Caching, "Interaction with
 // Pagination").
-func (c *Client) pages(ctx context.Context, method string,
-	opts []CallOption) iter.Seq2[json.RawMessage, error] {
-	return c.pagesWith(ctx, method, nil, opts)
-}
-
-// pagesWith is pages for a method with a parameter, an encoded member of its params.
-func (c *Client) pagesWith(ctx context.Context, method string, member []byte,
+//
+// member is an encoded member of the params, or nil.
+func (c *Client) pages(ctx context.Context, method string, member []byte,
 	opts []CallOption) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		var held []json.RawMessage
@@ -273,7 +269,7 @@ func (c *Client) pagesOf(ctx context.Context, needed capability, method string,
 			yield(nil, err)
 			return
 		}
-		c.pages(ctx, method, opts)(yield)
+		c.pages(ctx, method, nil, opts)(yield)
 	}
 }
 
@@ -324,7 +320,7 @@ func (c *Client) learnTools(result []byte) {
 // is unchanged, it returns refusal.
 func (c *Client) refreshHeaderTools(ctx context.Context, tool string, refusal error) error {
 	before := c.headerTools.Tool(tool)
-	for _, err := range c.pages(ctx, mcp.MethodListTools, []CallOption{Fresh()}) {
+	for _, err := range c.pages(ctx, mcp.MethodListTools, nil, []CallOption{Fresh()}) {
 		if err != nil {
 			return refusal
 		}

@@ -70,7 +70,7 @@ func (c *Client) subscribe(ctx context.Context, uris []string, method string, on
 			continue
 		}
 		r := &call{method: method, name: uri, params: &mcp.ResourceParams{URI: uri},
-			decode: func([]byte) error { return nil }}
+			decode: ignore}
 		if err := c.do(ctx, r, nil); err != nil {
 			return err
 		}

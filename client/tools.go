@@ -210,7 +210,7 @@ func (c *Client) learnOutput(ctx context.Context, tool string) error {
 	if _, known := c.outputSchemas.Tool(tool); known {
 		return nil
 	}
-	for _, err := range c.pages(ctx, mcp.MethodListTools, nil) {
+	for _, err := range c.pages(ctx, mcp.MethodListTools, nil, nil) {
 		if err != nil {
 			return err
 		}
