@@ -85,6 +85,7 @@ func items[R, T any](c *Client, m listMethod, pages iter.Seq2[json.RawMessage, e
 	}
 }
 
+// directory yields the direct children of a directory.
 func directory[R, T any](ctx context.Context, c *Client, uri string, opts []CallOption,
 	of func(*R) []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
