@@ -159,6 +159,8 @@ var layers = []struct {
 		"internal/itemname", "internal/toolsearch", "server/internal/discovery",
 		"server/internal/subscriptions", "server/internal/task"}},
 	{"server/streamable/internal/card", []string{"rpc/mcp"}},
+	{"server/streamable/internal/origin", []string{"internal/hostname", "internal/httphost",
+		"rpc/mcp"}},
 	{"server/streamable/internal/eventstore", nil},
 	{"server/streamable/internal/workers", nil},
 	{"server/streamable/internal/shared", []string{
@@ -171,10 +173,11 @@ var layers = []struct {
 		"internal/store", "server/streamable/internal/shared",
 		"server/streamable/internal/forwarding", "server/streamable/internal/workers",
 		"server/internal/task", "server/streamable/internal/card",
+		"server/streamable/internal/origin",
 		"server/streamable/internal/eventstore", "internal/turn", "internal/contextkey",
 		"internal/paramheader", "internal/buffer", "internal/contain", "internal/quota",
 		"internal/httpdeadline", "internal/keepalive", "internal/jsonscan", "internal/lograte",
-		"internal/sse", "internal/hostname", "internal/httphost", "rpc", "rpc/mcp", "server",
+		"internal/sse", "internal/httphost", "rpc", "rpc/mcp", "server",
 		"server/internal/era", "server/internal/discovery", "internal/wake",
 	}},
 	{"client/internal/errtext", []string{"rpc"}},
@@ -684,9 +687,7 @@ var mayLinkHTTP = []string{"internal/httpdeadline", "internal/httphost", "intern
 	"internal/retryafter",
 	"dispatch/api", "rpc/rpchttp", "server/streamable",
 	"server/streamable/internal/forwarding", "server/auth", "client/streamable", "client/auth",
-	"dispatch/api", "rpc/rpchttp", "server/streamable", "server/streamable/internal/card",
-	"server/auth", "client/streamable", "client/auth",
-	"client/mcptest", "cmd/stdwire"}
+	"server/streamable/internal/card", "server/streamable/internal/origin", "client/mcptest", "cmd/stdwire"}
 
 // unshipped lists the packages that are not shipped. They may import any package of this module.
 var unshipped = []string{"internal/conformance", "internal/examples", "internal/growth",

@@ -54,7 +54,7 @@ func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
 	}
 	defer t.release()
 	if !answers {
-		ctx := s.newNotificationContext(x, nil)
+		ctx := s.newNotificationContext(x.r.Context(), &x.memory, nil)
 		defer ctx.memory.close()
 		for i := range messages {
 			s.serveBatchElement(ctx, nil, nil, &messages[i], nil, nil)
@@ -68,7 +68,7 @@ func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
 			return func() response {
 				defer text.Free()
 				var responses []byte
-				handle := s.handler(st)
+				handle := ctx.link.handle
 				hold := func(id rpc.ID, before, response []byte) []byte {
 					kept, refused := ctx.memory.holdResponse(id, response, size)
 					if refused != nil { // drop the memory of this response, and keep the others

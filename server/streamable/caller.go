@@ -2,12 +2,9 @@ package streamable
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
-	"time"
 
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
@@ -16,42 +13,6 @@ import (
 	"github.com/stdwire/stdwire/server/streamable/internal/forwarding"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
-
-// A Caller is the sender of an HTTP request, as returned by [Options].Authorize.
-type Caller struct {
-	Principal string // owner of sessions and sealed state; "": anonymous
-
-	// Context carries values for handlers. It is the request's context or derived from it; nil: the
-	// request's. Handlers of the legacy era, which continue after a disconnect, see its values but
-	// not its end.
-	Context context.Context
-	// AuthorizeMessages is called once, after the body has been parsed and before any of it is
-	// handled, with all messages of the request: one, several for a batch, none for a GET or
-	// DELETE. An error refuses the whole request, like an error of Authorize. nil: all messages are
-	// allowed.
-	AuthorizeMessages func([]Message) error
-	// Expires is when the caller's credentials expire. GET streams and subscriptions are closed
-	// then, so that the client authenticates again. The zero time means never.
-	Expires time.Time
-	// Credentials ends when the caller's credentials are valid no more. Everything that belongs to
-	// them ends then: the legacy sessions that they have opened, streams, subscriptions, and
-	// running requests, which are answered with 401 unless a stream has begun. nil: that is not
-	// known.
-	Credentials context.Context
-	// Header has additional headers of the response, by canonical name.
-	Header http.Header
-}
-
-// A Message is one message of a client, for [Caller].AuthorizeMessages.
-type Message struct {
-	Method string // "": a response
-	// Subject is the name that the method refers to: of a tool or prompt, the URI of a resource, or
-	// the id of a task.
-	Subject string
-	// Params are the unmodified params, valid only during the call. They may contain duplicate
-	// names; such a request is later refused.
-	Params json.RawMessage
-}
 
 // authenticate calls Authorize and keeps its result.
 func (x *httpRequest) authenticate() (refused *refusal) {
@@ -89,13 +50,13 @@ func (x *httpRequest) acceptForwarded(sealed string) *refusal {
 	if own.Name == "" {
 		return misdirectedRefusal()
 	}
-	f, err := x.forwarder.sealer.Open(own.Name, sealed)
+	f, err := x.forwarder.Sealer.Open(own.Name, sealed)
 	if err != nil { // false, or for a server that had this address before
 		x.refusalLog.Log(x.o.Logger.Warn, x.r.RemoteAddr, "a forwarded request was refused",
 			"error", err)
 		return misdirectedRefusal()
 	}
-	x.w.Header()[forwarding.Header] = []string{x.forwarder.sealer.Mark(sealed)}
+	x.w.Header()[forwarding.Header] = []string{x.forwarder.Sealer.Mark(sealed)}
 	if f.Fence != own.Fence || f.Method != x.r.Method || f.Path != requestPath(x.r) {
 		return misdirectedRefusal()
 	}
@@ -104,9 +65,9 @@ func (x *httpRequest) acceptForwarded(sealed string) *refusal {
 	}
 	x.setAttempt(f.Attempt)
 	ctx := x.r.Context()
-	if f.Values != nil && x.forwarder.WithValues != nil {
+	if withValues := x.o.Forward.WithValues; f.Values != nil && withValues != nil {
 		err := contain.Do(func() (err error) {
-			ctx, err = x.forwarder.WithValues(ctx, f.Values)
+			ctx, err = withValues(ctx, f.Values)
 			return err
 		})
 		if err != nil {
@@ -125,7 +86,7 @@ func (x *httpRequest) acceptForwarded(sealed string) *refusal {
 // checkForwarder returns a refusal unless the server that has passed the request on is in the
 // store, and does so for the first time.
 func (x *httpRequest) checkForwarder(f *forwarding.Frame) *refusal {
-	if !x.forwarder.seen.Knows(f.From) {
+	if !x.forwarder.Seen.Knows(f.From) {
 		_, err := x.replicas.Find(x.r.Context(), f.From)
 		if errors.Is(err, shared.ErrGone) {
 			return misdirectedRefusal()
@@ -134,19 +95,12 @@ func (x *httpRequest) checkForwarder(f *forwarding.Frame) *refusal {
 			return x.storeRefusal(x.r.Context(), err)
 		}
 	}
-	if !x.forwarder.seen.Add(f.From, f.Sequence, f.Made, x.replicas.Now()) {
+	if !x.forwarder.Seen.Add(f.From, f.Sequence, f.Made, x.replicas.Now()) {
 		x.refusalLog.Log(x.o.Logger.Warn, x.r.RemoteAddr, "a forwarded request was refused", "error",
 			"it has come before, is too old, or comes from one server too many")
 		return misdirectedRefusal()
 	}
 	return nil
-}
-
-// errRevoked is the cause of the end of what belongs to credentials that have ended.
-var errRevoked = fmt.Errorf("%w: the credentials of the caller are valid no more", errEnded)
-
-func revokedRefusal() *refusal {
-	return (&Refusal{Message: "the credentials are valid no more; send others"}).refusal()
 }
 
 // followCredentials makes the end of the caller's credentials end the request's context, until
@@ -162,11 +116,6 @@ func (x *httpRequest) followCredentials() {
 		stop()
 		cancel(nil)
 	}
-}
-
-// isRevoked reports whether the caller's credentials have ended.
-func (x *httpRequest) isRevoked() bool {
-	return x.credentials != nil && x.credentials.Err() != nil
 }
 
 // callerRefusal returns the refusal for an error of Authorize or AuthorizeMessages.

@@ -21,8 +21,8 @@ func DialBy(f *Forward,
 // one.
 func Frame(from, to *Handler, session, method, path, principal string) string {
 	own := to.replicas.Own()
-	sealed, err := from.forwarder.sealer.Seal(own.Name, &forwarding.Frame{
-		From: from.replicas.Own().Name, Sequence: from.forwarder.sequence.Add(1),
+	sealed, err := from.forwarder.Sealer.Seal(own.Name, &forwarding.Frame{
+		From: from.replicas.Own().Name, Sequence: from.forwarder.Sequence.Add(1),
 		Made: from.replicas.Now(), Fence: own.Fence, Method: method, Path: path, Session: session,
 		Principal: principal,
 		Header: http.Header{"Mcp-Session-Id": {session}, "Accept": {"text/event-stream"},

@@ -2,16 +2,10 @@ package streamable
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/contain"
@@ -20,125 +14,6 @@ import (
 	"github.com/stdwire/stdwire/server/streamable/internal/forwarding"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
-
-// Forward are the settings with which a server owns sessions.
-//
-// The server that opens a session owns it: the requests that reach other servers are passed on to
-// it over HTTP, with the streams and their cancellation. So what its operations keep between the
-// calls of a session is found again. A server of which the store has not heard for 11 seconds ends
-// what it owns, with the streams and running calls; 4 seconds later another one takes the session
-// over at its next request, without what was kept. Until then its requests wait, at most 20
-// seconds, and get 503 with Retry-After after that.
-//
-// A call of a tool is begun at most once, as without Forward: if the connection to the owner breaks
-// before there is a response, the server claims the call in the store. If nobody has, it runs when
-// there is an owner again; otherwise it gets 409, because its outcome is unknown.
-//
-// A request that is passed on has a header that says who sends it, sealed with the secret of the
-// store for the server that is meant, and is accepted once. The addresses are sealed, too. The
-// credentials of the client are not passed on, unless Values returns them. Nor is their end, see
-// [Caller].Credentials: a request ends with them at the server that it has reached, but a session
-// only with those of a request that reached its owner itself, and opened it or was the first there.
-type Forward struct {
-	// URL is the address at which the other servers reach this one, of http or https, without a
-	// path, such as http://10.0.0.5:8081; an address of IPv6 is in brackets. What they send is not
-	// encrypted with http. An invalid one is logged, and sessions have no owners then.
-	URL string
-	// Values returns what the context of Authorize has for handlers, and WithValues adds it to a
-	// context on another server, so that they know the same of the caller. nil: they know only the
-	// principal there. An error refuses the request.
-	Values     func(context.Context) ([]byte, error)
-	WithValues func(context.Context, []byte) (context.Context, error)
-	// TLS is the configuration of connections to other servers. nil: the default one.
-	TLS *tls.Config
-
-	dial func(ctx context.Context, network, address string) (net.Conn, error) // for tests; nil: net
-}
-
-// A forwarder passes requests on to the servers that own their sessions, and accepts such requests.
-type forwarder struct {
-	Forward
-	client   *forwarding.Client
-	sealer   forwarding.Sealer
-	seen     forwarding.Seen
-	routes   forwarding.Routes
-	sequence atomic.Uint64   // of the last frame
-	passedOn atomic.Int64    // requests
-	ended    context.Context // ends the requests that are passed on
-	end      context.CancelFunc
-}
-
-// ownSessions lets the handler own sessions in a store, until Close.
-func (h *Handler) ownSessions(o Forward, of *Store) {
-	err := o.Check()
-	o.URL = strings.TrimRight(o.URL, "/")
-	f := &forwarder{Forward: o, client: forwarding.NewClient(o.TLS, o.dial)}
-	if err == nil {
-		f.sealer, err = forwarding.NewSealer(of.secret)
-	}
-	if err != nil {
-		h.o.Logger.Error("sessions have no owners", "error", err)
-		return
-	}
-	f.routes.Max = h.o.MaxSessions
-	f.ended, f.end = context.WithCancel(context.Background())
-	h.replicas.URL = o.URL
-	h.forwarder = f
-}
-
-// Check returns an error if the URL cannot be used.
-func (f *Forward) Check() error {
-	u, err := url.Parse(f.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
-		u.User != nil || strings.Trim(u.Path, "/") != "" || strings.ContainsAny(f.URL, "?#") {
-		return errors.New("streamable: the URL at which other servers reach this one must be one of " +
-			"http or https with a host and nothing after it, such as http://10.0.0.5:8081")
-	}
-	host := u.Hostname()
-	if strings.Contains(host, ":") && !strings.HasPrefix(u.Host, "[") {
-		return errors.New("streamable: in the URL at which other servers reach this one, an address of " +
-			"IPv6 must be in brackets, such as http://[fd00::5]:8081")
-	}
-	if address, err := netip.ParseAddr(host); err == nil && address.Unmap().IsUnspecified() {
-		return fmt.Errorf("streamable: %s is where this server listens, and not an address at which "+
-			"other servers reach it; name that of this machine, such as http://10.0.0.5:8081", host)
-	}
-	return nil
-}
-
-// goUnlessClosed runs f on a goroutine for which [Handler.Close] waits.
-func (h *Handler) goUnlessClosed(f func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.closed {
-		h.running.Go(f)
-	}
-}
-
-// cancel ends what is passed on. f may be nil.
-func (f *forwarder) cancel() {
-	if f != nil {
-		f.end()
-	}
-}
-
-// errMoved ends what the server has of a session that it does not own, or not any more.
-var errMoved = errors.Join(errEnded, errors.New("another server may own it"))
-
-// loseSessions ends what the handler has of sessions, of which it owns none any more. They go on
-// elsewhere.
-func (h *Handler) loseSessions() {
-	var group sync.WaitGroup
-	for _, s := range h.sharedSessions() {
-		group.Go(func() { s.close(errMoved) }) // at once: each waits for what runs in it
-	}
-	group.Wait()
-}
-
-// owns reports whether this server may serve a session whose record names that owner.
-func (h *Handler) owns(owner string) bool {
-	return h.forwarder == nil || owner != "" && owner == h.replicas.Own().Name
-}
 
 // An outgoing is a request that may have to be passed on.
 type outgoing struct {
@@ -176,25 +51,7 @@ func (x *httpRequest) acquireStream(bool) (release func(), refused *refusal) {
 
 // acquireWait acquires a place for an answer or the end of a session while it is passed on.
 func (x *httpRequest) acquireWait(bool) (release func(), refused *refusal) {
-	return x.Handler.acquireWait(x.memory.owner)
-}
-
-// acquireWait acquires a place for an answer or the end of a session, which may wait for seconds
-// until it is passed on. It is none of requests, because those that wait for an answer may hold all
-// of them, and none of lookups, which each request needs for a moment.
-func (h *Handler) acquireWait(owner string) (release func(), refused *refusal) {
-	if err := h.waits.Take(owner, 1); err != nil {
-		return nil, slotRefusal(err, h.waits, "answers and ends of sessions are being passed on", "1")
-	}
-	return func() { h.waits.Give(owner, 1) }, nil
-}
-
-// acquireLookup acquires a place for looking up a session in the store.
-func (x *httpRequest) acquireLookup() (release func(), refused *refusal) {
-	if err := x.lookups.Take(x.memory.owner, 1); err != nil {
-		return nil, slotRefusal(err, x.lookups, "sessions are being looked up", "1")
-	}
-	return func() { x.lookups.Give(x.memory.owner, 1) }, nil
+	return x.sessionTable.acquireWait(x.memory.owner)
 }
 
 // ownerPatience is how long a request waits for a session to have an owner, from when the one that
@@ -237,7 +94,7 @@ func (x *httpRequest) forward(session string, out outgoing) (done bool, refused 
 				return true, refused.forID(out.id)
 			}
 			release = acquired
-			x.forwarder.passedOn.Add(1)
+			x.forwarder.PassedOn.Add(1)
 		}
 		begun, refused, err := x.forwardTo(owner, session, &out)
 		if err == nil {
@@ -245,7 +102,7 @@ func (x *httpRequest) forward(session string, out outgoing) (done bool, refused 
 		}
 		failed, url = err, owner.URL
 		if err != errStillRuns {
-			x.forwarder.routes.Forget(session)
+			x.forwarder.Routes.Forget(session)
 		}
 		if since.IsZero() {
 			since = time.Now()
@@ -262,7 +119,7 @@ func (x *httpRequest) forward(session string, out outgoing) (done bool, refused 
 		select {
 		case <-time.After(pause):
 		case <-x.r.Context().Done():
-		case <-x.forwarder.ended.Done():
+		case <-x.forwarder.Ended.Done():
 		}
 		if refused := x.interrupted(); refused != nil {
 			return true, refused.forID(out.id)
@@ -275,7 +132,7 @@ func (x *httpRequest) interrupted() *refusal {
 	switch {
 	case x.isRevoked():
 		return revokedRefusal()
-	case x.forwarder.ended.Err() != nil, x.r.Context().Err() != nil: // who has left gets nothing
+	case x.forwarder.Ended.Err() != nil, x.r.Context().Err() != nil: // who has left gets nothing
 		return x.shutdownRefusal()
 	}
 	return nil
@@ -291,7 +148,7 @@ func (x *httpRequest) findOwner(session string) (owner shared.Replica, refused *
 			return shared.Replica{}, nil
 		}
 	}
-	if owner := f.routes.Find(session, x.principal); owner.Name != "" {
+	if owner := f.Routes.Find(session, x.principal); owner.Name != "" {
 		return owner, nil
 	}
 	release, refused := x.acquireLookup()
@@ -310,7 +167,7 @@ func (x *httpRequest) findOwner(session string) (owner shared.Replica, refused *
 	case owner.Name == x.replicas.Own().Name:
 		return shared.Replica{}, nil
 	case owner.Name != "":
-		f.routes.Set(session, x.principal, owner)
+		f.Routes.Set(session, x.principal, owner)
 	}
 	return owner, nil
 }
@@ -351,12 +208,6 @@ func (x *httpRequest) lookupOwner(session string) (shared.Replica, error) {
 	return shared.Replica{}, errContended
 }
 
-func (h *Handler) isClosing() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.closed || h.draining != nil
-}
-
 // forwardedHeaders are the headers of a client's request that the owner of its session needs.
 var forwardedHeaders = []string{"Accept", "Content-Type", "Last-Event-Id",
 	mcp.HeaderProtocolVersion, mcp.HeaderSessionID, "Traceparent", "Tracestate"}
@@ -374,12 +225,12 @@ func (x *httpRequest) forwardTo(owner shared.Replica, session string, out *outgo
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(f.ended, cancel)()
-	res, begun, err := f.client.Send(ctx, owner.URL, frame, sealed, out.body)
+	defer context.AfterFunc(f.Ended, cancel)()
+	res, begun, err := f.Client.Send(ctx, owner.URL, frame, sealed, out.body)
 	if err == nil {
 		defer res.Body.Close()
 		defer cancel() // before the body is closed, which would wait for what is being sent
-		isMarked := f.sealer.IsMarked(res, sealed)
+		isMarked := f.Sealer.IsMarked(res, sealed)
 		switch {
 		case res.StatusCode == http.StatusMisdirectedRequest:
 			if isMarked && res.Header.Get("Retry-After") != "" {
@@ -397,7 +248,7 @@ func (x *httpRequest) forwardTo(owner shared.Replica, session string, out *outgo
 		return begun, nil, err
 	}
 	if res.StatusCode == http.StatusNotFound {
-		f.routes.Forget(session)
+		f.Routes.Forget(session)
 	}
 	if err := forwarding.Copy(x.w, x.deadlines, res); err != nil && x.interrupted() == nil {
 		panic(http.ErrAbortHandler) // so that the client does not take it for the end
@@ -413,7 +264,7 @@ func (x *httpRequest) seal(owner shared.Replica, session string, out *outgoing) 
 	if err != nil {
 		return "", nil, x.storeRefusal(x.r.Context(), err).forID(out.id)
 	}
-	frame = &forwarding.Frame{From: own.Name, Sequence: f.sequence.Add(1), Fence: owner.Fence,
+	frame = &forwarding.Frame{From: own.Name, Sequence: f.Sequence.Add(1), Fence: owner.Fence,
 		Method: x.r.Method, Path: requestPath(x.r), Session: session, Header: http.Header{},
 		Digest: forwarding.Digest(out.body), Principal: x.principal, Expires: x.expires,
 		Attempt: out.attempt, Made: x.replicas.Now()}
@@ -422,14 +273,14 @@ func (x *httpRequest) seal(owner shared.Replica, session string, out *outgoing) 
 			frame.Header[name] = values
 		}
 	}
-	if f.Values != nil {
+	if values := x.o.Forward.Values; values != nil {
 		err = contain.Do(func() (err error) {
-			frame.Values, err = f.Values(x.r.Context())
+			frame.Values, err = values(x.r.Context())
 			return err
 		})
 	}
 	if err == nil {
-		sealed, err = f.sealer.Seal(owner.Name, frame)
+		sealed, err = f.Sealer.Seal(owner.Name, frame)
 	}
 	switch {
 	case errors.Is(err, forwarding.ErrTooLarge):
@@ -471,14 +322,4 @@ func (x *httpRequest) claimForwarded(session string, out *outgoing) *refusal {
 	}
 	out.attempt++
 	return nil
-}
-
-// An attemptKey is the key of the attempt in the context of a request, see forwarding.Frame.
-type attemptKey struct{}
-
-// setAttempt lets a call claim what is left of it after so many attempts to pass it on.
-func (x *httpRequest) setAttempt(attempt int) {
-	if attempt > 0 {
-		x.r = x.r.WithContext(context.WithValue(x.r.Context(), attemptKey{}, attempt))
-	}
 }

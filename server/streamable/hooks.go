@@ -3,98 +3,101 @@ package streamable
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"net/http"
 	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/rpc"
-	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
+// An observer tells the hooks of a server and its log of messages.
+type observer struct {
+	hooks rpc.Hooks
+	log   *slog.Logger
+}
+
 // observeFrame calls the server's Frame hook. conn is the connection of the message, nil if it has
 // none.
-func (h *Handler) observeFrame(ctx context.Context, conn *server.Conn, d rpc.Direction,
+func (o *observer) observeFrame(ctx context.Context, conn *server.Conn, d rpc.Direction,
 	message []byte) {
-	if !h.hooks.CallsFrame() {
+	if !o.hooks.CallsFrame() {
 		return
 	}
 	if conn != nil {
 		ctx = conn.HookContext(ctx)
 	}
-	h.hooks.Frame(ctx, d, message)
-}
-
-// observeResponse calls the server's Frame hook with a message that is part of the response.
-func (x *httpRequest) observeResponse(message []byte) {
-	x.observeFrame(x.r.Context(), x.conn, rpc.Outbound, message)
-}
-
-// observeBody calls the server's Frame hook with the body of the request. At this time only the
-// sender and the session id are known.
-func (x *httpRequest) observeBody(body []byte) {
-	if !x.hooks.CallsFrame() {
-		return
-	}
-	id := x.header(mcp.HeaderSessionID)
-	if x.isHTTPSSE() {
-		id = x.r.URL.Query().Get(sessionParam)
-	}
-	if s := x.lookupSession(id); s != nil && s.principal == x.principal {
-		x.conn = s.conn
-	} else {
-		x.conn = x.server.Integration().Stateless(x.principal, mcp.Latest)
-	}
-	x.observeFrame(x.r.Context(), x.conn, rpc.Inbound, body)
+	o.hooks.Frame(ctx, d, message)
 }
 
 // observeStray calls the server's Stray hook for a message that matches nothing.
-func (h *Handler) observeStray(message []byte, reason string) {
-	if h.hooks.Stray != nil {
-		h.hooks.Stray(message, reason)
+func (o *observer) observeStray(message []byte, reason string) {
+	if o.hooks.Stray != nil {
+		o.hooks.Stray(message, reason)
 	}
 }
 
 // observeCall calls the server's Call hook at the start of a call. The returned function calls the
 // hook at the end.
-func (h *Handler) observeCall(d rpc.Direction, id rpc.ID, method string) (ended func(error)) {
-	if h.hooks.Call == nil {
+func (o *observer) observeCall(d rpc.Direction, id rpc.ID, method string) (ended func(error)) {
+	if o.hooks.Call == nil {
 		return func(error) {}
 	}
 	event := rpc.CallEvent{Direction: d, ID: id, Method: method}
-	h.hooks.Call(event)
+	o.hooks.Call(event)
 	begin := time.Now()
 	return func(err error) {
 		event.End, event.Duration, event.Err = true, time.Since(begin), err
-		h.hooks.Call(event)
+		o.hooks.Call(event)
 	}
 }
 
 // answer runs a request handler and appends the response to dst, or nothing for a notification. err
 // is the error of the handler.
-func (h *Handler) answer(ctx context.Context, dst []byte, handle rpc.Handler,
+func (o *observer) answer(ctx context.Context, dst []byte, handle rpc.Handler,
 	req *rpc.Request) (response []byte, err error) {
-	ended := h.observeCall(rpc.Inbound, req.ID, req.Method)
+	ended := o.observeCall(rpc.Inbound, req.ID, req.Method)
 	response, err = rpc.AppendResponse(ctx, dst, handle, req)
 	ended(err)
 	if err != nil {
-		h.logError(req.Method, err)
+		o.logError(req.Method, err)
 	}
 	return response, err
 }
 
 // logError logs an error that the client sees only as an internal error.
-func (h *Handler) logError(method string, err error) {
+func (o *observer) logError(method string, err error) {
 	if panicked, ok := errors.AsType[*rpc.PanicError](err); ok {
-		h.hooks.Panic(method, panicked.Value, panicked.Stack)
+		o.hooks.Panic(method, panicked.Value, panicked.Stack)
 		return
 	}
 	_, isRPCError := errors.AsType[*rpc.Error](err)
 	if !isRPCError && !slices.ContainsFunc(expectedErrors[:],
-		func(o error) bool { return errors.Is(err, o) }) {
-		h.o.Logger.Error("a request could not be answered", "method", method, "error", err)
+		func(e error) bool { return errors.Is(err, e) }) {
+		o.log.Error("a request could not be answered", "method", method, "error", err)
 	}
 }
 
 // expectedErrors result from what the client or the operator does, and are not logged.
 var expectedErrors = [...]error{context.Canceled, context.DeadlineExceeded, rpc.ErrCancelled,
 	ErrClosed, errDisconnected, errAnswered, errEnded}
+
+// storeRefusal refuses what needs the store, which cannot be used, or what has no room here. The
+// client must not take its session for ended.
+func (o *observer) storeRefusal(ctx context.Context, err error) *refusal {
+	if e, ok := errors.AsType[*rpc.Error](err); ok {
+		status := http.StatusTooManyRequests // the principal has too much
+		if e == errContended || e == errStore {
+			status = http.StatusServiceUnavailable
+		}
+		refused := newRefusal(status, e.Code, "%s", e.Message)
+		return refused.withHeader("Retry-After", "1")
+	}
+	if ctx.Err() == nil { // else the client has left
+		o.log.Warn("the store of sessions cannot be used", "error", err)
+	}
+	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
+		"what this server shares with others cannot be reached now; the session goes on, try again "+
+			"in a moment").withHeader("Retry-After", "1")
+}

@@ -2,39 +2,14 @@ package streamable
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"mime"
 	"net/http"
-	"strconv"
-	"strings"
-	"time"
 
-	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable/internal/forwarding"
+	"github.com/stdwire/stdwire/server/streamable/internal/origin"
 )
-
-// An httpRequest is one HTTP request and its response.
-type httpRequest struct {
-	*Handler
-	w             http.ResponseWriter
-	r             *http.Request
-	principal     string
-	memory        requestMemory
-	slot          slot
-	messageFilter func([]Message) error // nil: all messages are allowed
-	expires       time.Time             // of the caller's credentials; zero: never
-	credentials   context.Context       // ends with them; nil: never
-	forget        func()                // stops waiting for that end; nil: nothing waits
-	forwarded     *forwarding.Frame     // of a request that another server passed on; else nil
-	deadlines     httpdeadline.Request
-	listening     *listenRequest // nil: the request opens no subscription
-	conn          *server.Conn   // for the Frame hook; nil: not known yet
-}
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -42,8 +17,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.card.Serve(w, r) {
 		return
 	}
-	x := &httpRequest{Handler: h, w: w, r: r, deadlines: deadlines}
-	x.memory.handler = h
+	x := &httpRequest{Handler: h,
+		exchange: exchange{w: w, r: r, deadlines: deadlines, observer: h.observer}}
+	x.memory.pool = &h.memoryPool
 	defer x.memory.close()
 	defer func() {
 		if x.forget != nil {
@@ -66,10 +42,10 @@ func (x *httpRequest) serve() *refusal {
 			return refused
 		}
 	} else {
-		if refused := x.checkHostAndOrigin(); refused != nil {
-			return refused
+		if err := origin.Check(x.w, x.r, x.o.AllowedHosts, x.o.AllowedOrigins); err != nil {
+			return newRefusal(http.StatusForbidden, rpc.CodeInvalidRequest, "%v", err)
 		}
-		if x.r.Method == http.MethodOptions && x.preflight() {
+		if origin.Preflight(x.w, x.r) {
 			return nil
 		}
 		if refused := x.authenticate(); refused != nil {
@@ -93,19 +69,6 @@ func (x *httpRequest) serve() *refusal {
 		return x.delete()
 	}
 	return x.methodNotAllowed("POST, GET, DELETE")
-}
-
-func (x *httpRequest) methodNotAllowed(allow string) *refusal {
-	return newRefusal(http.StatusMethodNotAllowed, rpc.CodeInvalidRequest,
-		"the method %.20q is not for this; want %s", x.r.Method, allow).withHeader("Allow", allow)
-}
-
-// header returns the first value of a header, by its canonical name.
-func (x *httpRequest) header(name string) string {
-	if values := x.r.Header[name]; len(values) > 0 {
-		return values[0]
-	}
-	return ""
 }
 
 // post answers a POST: a message of either era, or a batch.
@@ -148,45 +111,20 @@ func (x *httpRequest) post() *refusal {
 	return x.postLegacy(b, &m, accepts)
 }
 
-// malformed returns the refusal of an invalid message (JSON-RPC 2.0, section 5). Its id is null if
-// the message has no readable id.
-func (x *httpRequest) malformed(b *buffer.Buffer, id rpc.ID, err error) *refusal {
-	if id.IsZero() {
-		id, _ = rpc.ParseID([]byte("null"))
+// observeBody calls the server's Frame hook with the body of the request. At this time only the
+// sender and the session id are known.
+func (x *httpRequest) observeBody(body []byte) {
+	if !x.hooks.CallsFrame() {
+		return
 	}
-	e, _ := errors.AsType[*rpc.Error](err)
-	x.observeStray(b.B, e.Message)
-	return &refusal{status: http.StatusBadRequest, err: e, id: id}
-}
-
-// acceptedTypes are the content types that the client accepts for a response.
-type acceptedTypes struct{ json, stream bool }
-
-// accepts parses the Accept header. The specification requires both types (2026-07-28,
-// basic/transports/streamable-http, Sending Messages). A client that lists only one gets that one,
-// and a client without the header gets either.
-func (x *httpRequest) accepts() acceptedTypes {
-	values := x.r.Header["Accept"]
-	if len(values) == 0 {
-		return acceptedTypes{true, true}
+	id := x.header(mcp.HeaderSessionID)
+	if x.isHTTPSSE() {
+		id = x.r.URL.Query().Get(sessionParam)
 	}
-	if len(values) == 1 && values[0] == "application/json, text/event-stream" {
-		return acceptedTypes{true, true}
+	if s := x.lookupSession(id); s != nil && s.principal == x.principal {
+		x.conn = s.conn
+	} else {
+		x.conn = x.server.Integration().Stateless(x.principal, mcp.Latest)
 	}
-	var a acceptedTypes
-	for _, value := range values {
-		for part := range strings.SplitSeq(value, ",") {
-			kind, params, err := mime.ParseMediaType(part)
-			if err != nil {
-				continue
-			}
-			if q, err := strconv.ParseFloat(params["q"], 64); err == nil && q == 0 {
-				continue
-			}
-			all := kind == "*/*"
-			a.json = a.json || all || kind == "application/json" || kind == "application/*"
-			a.stream = a.stream || all || kind == "text/event-stream" || kind == "text/*"
-		}
-	}
-	return a
+	x.observeFrame(x.r.Context(), x.conn, rpc.Inbound, body)
 }

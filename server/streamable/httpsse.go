@@ -1,9 +1,7 @@
 package streamable
 
 import (
-	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/buffer"
@@ -12,15 +10,6 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
-
-// sessionParam is the query parameter with the session of the HTTP+SSE transport of 2024-11-05.
-const sessionParam = "sessionId"
-
-// isHTTPSSE reports whether the request is a message of the HTTP+SSE transport.
-func (x *httpRequest) isHTTPSSE() bool {
-	return x.o.HTTPSSE && x.header(mcp.HeaderSessionID) == "" && x.r.URL.RawQuery != "" &&
-		x.r.URL.Query().Has(sessionParam)
-}
 
 // openHTTPSSE opens the only stream of an HTTP+SSE session, which carries all messages of the
 // server (2024-11-05, basic/transports, HTTP with SSE). The session ends with it.
@@ -90,12 +79,12 @@ func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
 	case st == nil:
 		return sessionNotFound().forID(m.ID)
 	case m.ID.IsZero():
-		ctx := s.newNotificationContext(x, st)
+		ctx := s.newNotificationContext(x.r.Context(), &x.memory, st)
 		defer ctx.memory.close()
 		_ = s.handleNotification(ctx, &m) // these sessions are not in a store
 		return x.writeAccepted()
 	}
-	ctx := s.newRequestContext(x, st)
+	ctx := s.newRequestContext(x.r.Context(), &x.memory, st)
 	if refused := s.addRequest(m.ID, ctx.cancel); refused != nil {
 		ctx.end()
 		return refused
@@ -114,9 +103,9 @@ func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
 				account = ctx.memory.release()
 			}
 			// fails only if the session is closed
-			_, _ = st.link.send(s.ctx, response, account)
+			_, _ = ctx.link.send(s.ctx, response, account)
 		}()
-		response, _ = s.h.answer(ctx, nil, s.handler(st), request)
+		response, _ = s.h.answer(ctx, nil, ctx.link.handle, request)
 		request.Params = nil
 		freeIfLarge(text)
 		response, _ = ctx.memory.holdResponse(id, response, 0)
@@ -131,20 +120,4 @@ func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
 		serve()
 	})
 	return x.writeAccepted()
-}
-
-// checkPublicURL returns an error for an invalid Options.PublicURL.
-func checkPublicURL(text string) error {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil:
-		return err
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil:
-		return errors.New("it has a query, a fragment or a user")
-	case u.Host != "" && (u.Scheme == "http" || u.Scheme == "https"):
-		return nil
-	case u.Host != "" || u.Scheme != "" || !strings.HasPrefix(u.Path, "/"):
-		return errors.New("it is neither a URL of http or https nor a path that begins with /")
-	}
-	return nil
 }

@@ -3,11 +3,14 @@ package streamable
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"errors"
 	"net/http"
 
 	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
 
 // postLegacy answers a message of the legacy era.
@@ -42,7 +45,7 @@ func (x *httpRequest) postLegacy(b *buffer.Buffer, m *rpc.Message, accepts accep
 	}
 	defer t.release()
 	if m.ID.IsZero() {
-		ctx := s.newNotificationContext(x, nil)
+		ctx := s.newNotificationContext(x.r.Context(), &x.memory, nil)
 		defer ctx.memory.close()
 		if err := s.handleNotification(ctx, m); err != nil {
 			return x.storeRefusal(x.r.Context(), err)
@@ -141,7 +144,7 @@ func (x *httpRequest) serveRequest(s *session, t *slot, b *buffer.Buffer, m *rpc
 					}
 				}()
 				out := buffer.Get(0)
-				answer, err := s.h.answer(ctx, out.B, s.handler(st), request)
+				answer, err := s.h.answer(ctx, out.B, ctx.link.handle, request)
 				request.Params = nil
 				freeIfLarge(text) // free a large body before the response waits to be read
 				answer, r.refused = ctx.memory.holdResponse(id, answer, 0)
@@ -162,10 +165,10 @@ func (x *httpRequest) runInSession(s *session, t *slot, id rpc.ID, accepts accep
 		s.conn.Revision() >= mcp.Rev20251125)
 	s.openLog(st, id)
 	s.mu.Unlock()
-	ctx := s.newRequestContext(x, st)
+	ctx := s.newRequestContext(x.r.Context(), &x.memory, st)
 	do, refused := prepare(ctx, st)
 	if refused == nil && !s.acquire() {
-		refused = x.closedRefusal(s)
+		refused = x.closedRefusal(&s.sessionStreams)
 	}
 	if refused != nil {
 		ctx.end()
@@ -252,6 +255,38 @@ func (x *httpRequest) resume(s *session, last string) *refusal {
 		return x.resumeShared(s, id)
 	}
 	return notResumable(last)
+}
+
+// resumeShared serves a stream that another replica serves, or has served.
+func (x *httpRequest) resumeShared(s *session, id eventID) *refusal {
+	ctx := x.r.Context()
+	if id.standalone {
+		s.h.inBackground(func() { s.tellReader(id.stream, rand.Text()) })
+		x.serveStandalone(s)
+		return nil
+	}
+	name := rand.Text()
+	from, err := x.events.Read(ctx, name, s.id, id.stream, id.number)
+	switch {
+	case errors.Is(err, shared.ErrNotStored):
+		return notResumable(id.String())
+	case err != nil:
+		return x.storeRefusal(ctx, err)
+	}
+	st, r := s.newSharedStream(id.stream, name)
+	s.announceReader(st, r)
+	ctx, cancel := context.WithCancel(ctx)
+	fed := make(chan struct{})
+	go func() {
+		defer close(fed)
+		st.feed(ctx, r, from)
+	}()
+	defer func() {
+		cancel()
+		<-fed
+	}()
+	x.serveStream(st, r, acceptedTypes{stream: true}, nil)
+	return nil
 }
 
 func notResumable(id string) *refusal {

@@ -1,17 +1,20 @@
 package streamable
 
 import (
-	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
-	"slices"
+	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/httphost"
-	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/server"
 )
 
 // Options are the settings of a [Handler]. The zero value is ready to use.
@@ -146,31 +149,108 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// New returns a handler with default options, like Options{}.New(s).
-func New(s *server.Server) *Handler { return Options{}.New(s) }
+// A Caller is the sender of an HTTP request, as returned by [Options].Authorize.
+type Caller struct {
+	Principal string // owner of sessions and sealed state; "": anonymous
 
-// New returns a handler that serves s with these options.
-func (o Options) New(s *server.Server) *Handler {
-	o.MaxBody = cmp.Or(o.MaxBody, 4<<20)
-	o.MaxRequests = cmp.Or(o.MaxRequests, 1024)
-	o.MaxStreams = cmp.Or(o.MaxStreams, 4096)
-	o.MaxSessions = cmp.Or(o.MaxSessions, 10_000)
-	o.SessionIdle = cmp.Or(o.SessionIdle, 30*time.Minute)
-	o.Heartbeat = cmp.Or(o.Heartbeat, 15*time.Second)
-	o.MaxEvents = cmp.Or(o.MaxEvents, 256)
-	o.MaxEventBytes = cmp.Or(o.MaxEventBytes, 1<<20)
-	o.MaxStored = cmp.Or(o.MaxStored, 64<<20)
-	o.Logger = lograte.Logger(cmp.Or(o.Logger, s.Integration().Options().Logger))
-	if principal := o.Principal; principal != nil && o.Authorize == nil {
-		o.Authorize = func(r *http.Request) (c Caller, err error) {
-			c.Principal, err = principal(r)
-			return c, err
-		}
+	// Context carries values for handlers. It is the request's context or derived from it; nil: the
+	// request's. Handlers of the legacy era, which continue after a disconnect, see its values but
+	// not its end.
+	Context context.Context
+	// AuthorizeMessages is called once, after the body has been parsed and before any of it is
+	// handled, with all messages of the request: one, several for a batch, none for a GET or
+	// DELETE. An error refuses the whole request, like an error of Authorize. nil: all messages are
+	// allowed.
+	AuthorizeMessages func([]Message) error
+	// Expires is when the caller's credentials expire. GET streams and subscriptions are closed
+	// then, so that the client authenticates again. The zero time means never.
+	Expires time.Time
+	// Credentials ends when the caller's credentials are valid no more. Everything that belongs to
+	// them ends then: the legacy sessions that they have opened, streams, subscriptions, and
+	// running requests, which are answered with 401 unless a stream has begun. nil: that is not
+	// known.
+	Credentials context.Context
+	// Header has additional headers of the response, by canonical name.
+	Header http.Header
+}
+
+// A Message is one message of a client, for [Caller].AuthorizeMessages.
+type Message struct {
+	Method string // "": a response
+	// Subject is the name that the method refers to: of a tool or prompt, the URI of a resource, or
+	// the id of a task.
+	Subject string
+	// Params are the unmodified params, valid only during the call. They may contain duplicate
+	// names; such a request is later refused.
+	Params json.RawMessage
+}
+
+// Forward are the settings with which a server owns sessions.
+//
+// The server that opens a session owns it: the requests that reach other servers are passed on to
+// it over HTTP, with the streams and their cancellation. So what its operations keep between the
+// calls of a session is found again. A server of which the store has not heard for 11 seconds ends
+// what it owns, with the streams and running calls; 4 seconds later another one takes the session
+// over at its next request, without what was kept. Until then its requests wait, at most 20
+// seconds, and get 503 with Retry-After after that.
+//
+// A call of a tool is begun at most once, as without Forward: if the connection to the owner breaks
+// before there is a response, the server claims the call in the store. If nobody has, it runs when
+// there is an owner again; otherwise it gets 409, because its outcome is unknown.
+//
+// A request that is passed on has a header that says who sends it, sealed with the secret of the
+// store for the server that is meant, and is accepted once. The addresses are sealed, too. The
+// credentials of the client are not passed on, unless Values returns them. Nor is their end, see
+// [Caller].Credentials: a request ends with them at the server that it has reached, but a session
+// only with those of a request that reached its owner itself, and opened it or was the first there.
+type Forward struct {
+	// URL is the address at which the other servers reach this one, of http or https, without a
+	// path, such as http://10.0.0.5:8081; an address of IPv6 is in brackets. What they send is not
+	// encrypted with http. An invalid one is logged, and sessions have no owners then.
+	URL string
+	// Values returns what the context of Authorize has for handlers, and WithValues adds it to a
+	// context on another server, so that they know the same of the caller. nil: they know only the
+	// principal there. An error refuses the request.
+	Values     func(context.Context) ([]byte, error)
+	WithValues func(context.Context, []byte) (context.Context, error)
+	// TLS is the configuration of connections to other servers. nil: the default one.
+	TLS *tls.Config
+
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // for tests; nil: net
+}
+
+// Check returns an error if the URL cannot be used.
+func (f *Forward) Check() error {
+	u, err := url.Parse(f.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+		u.User != nil || strings.Trim(u.Path, "/") != "" || strings.ContainsAny(f.URL, "?#") {
+		return errors.New("streamable: the URL at which other servers reach this one must be one of " +
+			"http or https with a host and nothing after it, such as http://10.0.0.5:8081")
 	}
-	o.AllowedHosts = httphost.Names(o.AllowedHosts)
-	o.AllowedOrigins = slices.Clone(o.AllowedOrigins)
-	for i, origin := range o.AllowedOrigins {
-		o.AllowedOrigins[i] = strings.ToLower(origin)
+	host := u.Hostname()
+	if strings.Contains(host, ":") && !strings.HasPrefix(u.Host, "[") {
+		return errors.New("streamable: in the URL at which other servers reach this one, an address of " +
+			"IPv6 must be in brackets, such as http://[fd00::5]:8081")
 	}
-	return newHandler(o, s)
+	if address, err := netip.ParseAddr(host); err == nil && address.Unmap().IsUnspecified() {
+		return fmt.Errorf("streamable: %s is where this server listens, and not an address at which "+
+			"other servers reach it; name that of this machine, such as http://10.0.0.5:8081", host)
+	}
+	return nil
+}
+
+// checkPublicURL returns an error for an invalid Options.PublicURL.
+func checkPublicURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return err
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil:
+		return errors.New("it has a query, a fragment or a user")
+	case u.Host != "" && (u.Scheme == "http" || u.Scheme == "https"):
+		return nil
+	case u.Host != "" || u.Scheme != "" || !strings.HasPrefix(u.Path, "/"):
+		return errors.New("it is neither a URL of http or https nor a path that begins with /")
+	}
+	return nil
 }

@@ -1,13 +1,10 @@
 package streamable
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"errors"
-	"maps"
+	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
@@ -55,32 +52,6 @@ func newRefusal(status, code int, format string, args ...any) *refusal {
 	return &refusal{status: status, err: rpc.Errorf(code, format, args...)}
 }
 
-// shutdownRefusal refuses what another server may answer at once, if there is one, and otherwise
-// this one when it has been started again.
-func (h *Handler) shutdownRefusal() *refusal {
-	after := "5"
-	if h.shared != nil || h.o.Replicas {
-		after = "1"
-	}
-	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
-		"the server is shutting down").withHeader("Retry-After", after)
-}
-
-// refusalOf returns the refusal that answers a request with ctx whose handler has returned err
-// because of a shutdown, or nil.
-func (h *Handler) refusalOf(ctx context.Context, id rpc.ID, err error) *refusal {
-	if err == nil || !errors.Is(context.Cause(ctx), ErrClosed) {
-		return nil
-	}
-	refused := h.shutdownRefusal().forID(id)
-	if e, ok := errors.AsType[*rpc.Error](err); ok && e.Code == rpc.CodeBusy {
-		refused.err = e
-	} else if ok && e.Code != rpc.CodeInternalError {
-		return nil
-	}
-	return refused
-}
-
 // slotRefusal refuses a request for which there is no slot: with 429 if the caller has used its
 // share, and with 503 if all are in use.
 func slotRefusal(err error, pool *quota.Pool, what, after string) *refusal {
@@ -115,53 +86,7 @@ func (r *refusal) forRequest(m *rpc.Message) *refusal {
 	return r.forID(m.ID)
 }
 
-func (x *httpRequest) writeRefusal(r *refusal) {
-	if r.header[0] != "" {
-		x.w.Header().Set(r.header[0], r.header[1])
-	}
-	maps.Copy(x.w.Header(), r.headers)
-	x.w.Header().Set("X-Content-Type-Options", "nosniff")
-	text := rpc.AppendError(nil, r.id, r.err)
-	if r.id.IsZero() {
-		text = withoutID(text)
-	}
-	x.writeJSON(r.status, text)
-}
-
-// withoutID removes the null id from an error that answers no request. MCP omits the id there
-// (2025-11-25, basic/transports, Sending Messages to the Server).
-func withoutID(text []byte) []byte {
-	return bytes.Replace(text, []byte(`"id":null,`), nil, 1)
-}
-
-// writeJSON writes a JSON response.
-func (x *httpRequest) writeJSON(status int, text []byte) {
-	x.observeResponse(text)
-	header := x.w.Header()
-	header["Content-Type"], header["Cache-Control"] = contentJSON, noStore
-	if len(text) > 1024 {
-		// net/http sets it for shorter responses
-		header["Content-Length"] = []string{strconv.Itoa(len(text))}
-	}
-	x.w.WriteHeader(status)
-	// a failure means that the client is gone
-	_, _ = x.deadlines.Writer(len(text)).Write(text)
-}
-
-// writeAccepted answers a notification or response with 202.
-func (x *httpRequest) writeAccepted() *refusal {
-	x.w.WriteHeader(http.StatusAccepted)
-	return nil
-}
-
 // movedRefusal refuses what another server has to serve.
-func (x *httpRequest) movedRefusal() *refusal {
-	if x.forwarded != nil {
-		return misdirectedRefusal()
-	}
-	return movedRefusal()
-}
-
 func movedRefusal() *refusal {
 	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
 		"the server that has this session has changed; what was running has ended, and its outcome "+
@@ -199,3 +124,36 @@ func unknownOutcome(what string) *refusal {
 		"%s may have been begun at a server that cannot be reached any more: its outcome is unknown",
 		what)
 }
+
+func sessionNotFound() *refusal {
+	return newRefusal(http.StatusNotFound, rpc.CodeInvalidRequest,
+		"the session does not exist or has ended; send initialize again")
+}
+
+func revokedRefusal() *refusal {
+	return (&Refusal{Message: "the credentials are valid no more; send others"}).refusal()
+}
+
+// Why requests, streams and sessions end.
+var (
+	errAnswered     = errors.New("streamable: the request has been answered")
+	errDisconnected = errors.New("streamable: the client has disconnected, or does not read")
+
+	errEnded   = errors.New("streamable: the session has ended")
+	errDeleted = fmt.Errorf("%w: the client deleted it", errEnded)
+	errExpired = fmt.Errorf("%w: it was idle for too long", errEnded)
+	errGone    = fmt.Errorf("%w: it is not in the store", errEnded)
+	errUnused  = fmt.Errorf("%w: the copy was not needed", errEnded)
+	errEvicted = fmt.Errorf("%w: it was idle, and its slot was needed", errEnded)
+	// errMoved ends what the server has of a session that it does not own, or not any more.
+	errMoved = errors.Join(errEnded, errors.New("another server may own it"))
+	// errRevoked ends what belongs to credentials that have ended.
+	errRevoked = fmt.Errorf("%w: the credentials of the caller are valid no more", errEnded)
+)
+
+var (
+	errStore = rpc.Errorf(rpc.CodeBusy,
+		"what this server shares with others cannot be reached now; try again in a moment")
+	errContended = rpc.Errorf(rpc.CodeBusy,
+		"the session is being changed by too many requests at once; try again in a moment")
+)

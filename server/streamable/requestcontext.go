@@ -16,7 +16,7 @@ import (
 type requestContext struct {
 	context.Context                 // the connection's or the session's
 	values          context.Context // has further values; nil: there are none
-	stream          *stream         // of a request in a session
+	link            sessionLink     // of a request in a session
 	memory          *requestMemory
 	line            *turn.Line // of the server
 	principal       string
@@ -27,27 +27,26 @@ type requestContext struct {
 	released bool
 }
 
-// A streamKey is the key of the stream of a request in a session.
-type streamKey struct{}
-
-// newRequestContext returns the context of a request in a session, which must be ended. It takes
-// over the memory of x.
-func (s *session) newRequestContext(x *httpRequest, st *stream) *requestContext {
+// newRequestContext returns the context of a request in a session, which must be ended. It has
+// further values, and takes over memory. What its handler sends goes to st.
+func (s *session) newRequestContext(values context.Context, memory *requestMemory,
+	st *stream) *requestContext {
 	c := &struct {
 		requestContext
 		own requestMemory
-	}{requestContext: requestContext{Context: s.ctx, values: x.r.Context(), stream: st,
-		line: s.h.line, principal: s.principal}}
+	}{requestContext: requestContext{Context: s.ctx, values: values,
+		link: sessionLink{s, st}, line: s.h.line, principal: s.principal}}
 	c.memory = &c.own
-	x.memory.moveTo(c.memory)
+	memory.moveTo(c.memory)
 	return &c.requestContext
 }
 
 // newNotificationContext is newRequestContext for notifications. Their context ends with the
 // session, because what a handler has started may go on when it has returned. Only its memory must
 // be closed.
-func (s *session) newNotificationContext(x *httpRequest, st *stream) *requestContext {
-	c := s.newRequestContext(x, st)
+func (s *session) newNotificationContext(values context.Context, memory *requestMemory,
+	st *stream) *requestContext {
+	c := s.newRequestContext(values, memory, st)
 	c.inner = s.ctx
 	return c
 }
@@ -88,7 +87,7 @@ func (c *requestContext) Err() error { return c.current().Err() }
 func (c *requestContext) Value(key any) any {
 	switch key {
 	case streamKey{}:
-		return c.stream
+		return c.link.stream
 	case quota.Key{}:
 		return c.memory.account()
 	case turn.Key{}:

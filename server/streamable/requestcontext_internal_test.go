@@ -3,7 +3,6 @@ package streamable
 import (
 	"context"
 	"errors"
-	"net/http/httptest"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -67,10 +66,10 @@ func TestRequestContextOutlivesConnection(t *testing.T) {
 // Waiting for the context of a notification leaves nothing at the session.
 func TestNotificationContextIsOfSession(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
-	s := &session{h: new(Handler), ctx: ctx}
-	x := &httpRequest{r: httptest.NewRequest("POST", "/", nil)}
-	x.memory.handler = Options{}.New(server.New(server.Info{Name: "s", Version: "1"}, nil))
-	c := s.newNotificationContext(x, nil)
+	s := &session{h: new(sessionTable), sessionStreams: sessionStreams{ctx: ctx}}
+	h := Options{}.New(server.New(server.Info{Name: "s", Version: "1"}, nil))
+	memory := requestMemory{pool: &h.memoryPool}
+	c := s.newNotificationContext(t.Context(), &memory, nil)
 	assert.Equal(t, c.Done(), ctx.Done())
 	c.memory.close()
 	assert.NilError(t, c.Err())

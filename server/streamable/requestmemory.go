@@ -11,11 +11,23 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
+// A memoryPool is the server's memory, for bodies, responses and events.
+type memoryPool struct {
+	budget        *quota.Pool
+	closedAccount *quota.Account // takes nothing; the account of requests that have ended
+}
+
+func newMemoryPool(budget *quota.Pool) memoryPool {
+	closed := budget.Open("")
+	closed.Close()
+	return memoryPool{budget, closed}
+}
+
 // A requestMemory is the part of the server's memory that one request holds: its body while it is
 // needed, what the operation reserves, and the response until it has been read. The first 64 KiB
 // are not counted, because the request's slot covers them, so most requests never open an account.
 type requestMemory struct {
-	handler *Handler
+	pool    *memoryPool
 	owner   string
 	current atomic.Pointer[quota.Account]
 }
@@ -25,7 +37,7 @@ func (m *requestMemory) account() *quota.Account {
 	if a := m.current.Load(); a != nil {
 		return a
 	}
-	a := m.handler.budget.Open(m.owner)
+	a := m.pool.budget.Open(m.owner)
 	if !m.current.CompareAndSwap(nil, a) {
 		return m.current.Load()
 	}
@@ -35,8 +47,8 @@ func (m *requestMemory) account() *quota.Account {
 // release returns the account, or nil if there is none. The caller must close it. The request can
 // reserve nothing afterwards.
 func (m *requestMemory) release() *quota.Account {
-	a := m.current.Swap(m.handler.closedAccount)
-	if a == m.handler.closedAccount {
+	a := m.current.Swap(m.pool.closedAccount)
+	if a == m.pool.closedAccount {
 		return nil
 	}
 	return a
@@ -44,7 +56,7 @@ func (m *requestMemory) release() *quota.Account {
 
 // moveTo transfers the account to to, which must be new.
 func (m *requestMemory) moveTo(to *requestMemory) {
-	to.handler, to.owner = m.handler, m.owner
+	to.pool, to.owner = m.pool, m.owner
 	to.current.Store(m.release())
 }
 
@@ -82,7 +94,7 @@ func (m *requestMemory) bodyRefusal(err error) *refusal {
 	if errors.Is(err, quota.ErrNever) {
 		return newRefusal(http.StatusRequestEntityTooLarge, rpc.CodeInvalidRequest,
 			"the body is larger than the %d bytes that one caller may have in the server's memory",
-			m.handler.budget.MaxHeld(m.owner)).withHeader("Connection", "close")
+			m.pool.budget.MaxHeld(m.owner)).withHeader("Connection", "close")
 	}
 	refused := m.busyRefusal(err, "there is no room for the body")
 	refused.headers = http.Header{"Connection": {"close"}}
@@ -95,21 +107,21 @@ func (m *requestMemory) responseRefusal(err error, size int) *refusal {
 	if errors.Is(err, quota.ErrNever) {
 		return newRefusal(http.StatusInternalServerError, rpc.CodeInternalError,
 			"%s: one caller may have %d in the server's memory; ask for less at a time", what,
-			m.handler.budget.MaxHeld(m.owner))
+			m.pool.budget.MaxHeld(m.owner))
 	}
 	return m.busyRefusal(err, what)
 }
 
 // busyRefusal refuses what needs more memory than is available now, and states how much is.
 func (m *requestMemory) busyRefusal(err error, what string) *refusal {
-	pool := m.handler.budget
+	budget := m.pool.budget
 	refused := newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
 		"%s: other callers leave room for %d; try again in a moment, or with less at a time", what,
-		pool.Room(m.owner))
+		budget.Room(m.owner))
 	if errors.Is(err, quota.ErrShare) {
 		refused = newRefusal(http.StatusTooManyRequests, rpc.CodeBusy,
 			"%s: your other requests and answers hold %d bytes, which leaves room for %d; read them first, or try again with less at a time",
-			what, pool.Held(m.owner)-m.account().Held(), pool.Room(m.owner)+m.account().Held())
+			what, budget.Held(m.owner)-m.account().Held(), budget.Room(m.owner)+m.account().Held())
 	}
 	return refused.withHeader("Retry-After", "1")
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/quota"
-	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
 
 // A sessionLink sends to the client of a session, on the stream of a request or on a standalone
@@ -70,7 +70,7 @@ func (l *sessionLink) Call(ctx context.Context, method string, params, result an
 		}
 		forget := func() { l.s.h.shared.Forget(l.s.values, l.s.id, id) }
 		defer func() {
-			if !l.s.inBackground(forget) {
+			if !l.s.h.inBackground(forget) {
 				forget() // Close waits for the request
 			}
 		}()
@@ -187,35 +187,24 @@ func (l *sessionLink) send(ctx context.Context, text []byte, account *quota.Acco
 	}
 }
 
-// A pendingCall is an in-flight request to the client.
-type pendingCall struct {
-	answer chan *rpc.Message // has room for one
-	wake   chan struct{}     // when the answer may be in the store; nil: there is none
-}
-
-// look makes the call look for its answer in the store.
-func (c pendingCall) look() { wake.Up(c.wake) }
-
-// newCall registers a request to the client.
-func (s *session) newCall() (id int64, call pendingCall, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.calls) >= maxCalls {
-		return 0, call, errTooManyCalls
+// handleNotification handles a notification, and returns when that is done. The error is that what
+// it says could not be kept in the store: the client must send it again.
+func (s *session) handleNotification(ctx context.Context, m *rpc.Message) error {
+	if m.Method == mcp.NotificationCancelled {
+		if id, reason, ok := mcp.Cancellation().Target(m.Params); ok {
+			text := id.String()
+			if !s.cancelRequest(id, reason) && s.isShared() && len(text) <= maxSharedID {
+				_ = s.h.shared.Tell(ctx, shared.Notice{Session: s.id, Cancelled: text,
+					Reason: reason[:min(len(reason), 1<<10)]})
+			}
+		}
+		return nil
 	}
-	s.lastCall++
-	call.answer = make(chan *rpc.Message, 1)
-	if s.isShared() {
-		call.wake = make(chan struct{}, 1)
+	if _, err := s.h.answer(ctx, nil, (&sessionLink{s: s}).handle, m.Request()); err == errStore ||
+		err == errContended {
+		return err
 	}
-	s.calls[s.lastCall] = call
-	return s.lastCall, call, nil
-}
-
-func (s *session) forgetCall(id int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.calls, id)
+	return nil
 }
 
 // handleResponse passes a response of the client to the call that waits for it, on whatever

@@ -3,12 +3,24 @@ package streamable
 import (
 	"bytes"
 	"context"
+	"time"
 
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
+
+// With [Options].Store a session is in the store, and each replica that has had a request of it has
+// a copy: a session whose record says what the copy is of. Before a message is handled, the copy is
+// brought up to date; after one that changes it, the record is.
+
+// known is what is known of a client at some time: the changes that had been announced, and its
+// standalone stream.
+type known struct {
+	changes, stream int64
+	at              time.Time
+}
 
 func (s *session) currentRecord() shared.Record {
 	s.mu.Lock()
@@ -127,7 +139,7 @@ func (s *session) change(ctx context.Context, method string,
 		if saved {
 			s.setRecord(r)
 			if s.tellChanged(ctx) != nil {
-				s.inBackground(s.tellChangedSoon)
+				s.h.inBackground(s.tellChangedSoon)
 			}
 			return result, nil
 		}
@@ -145,7 +157,7 @@ func (s *session) change(ctx context.Context, method string,
 			r.Version = -1 // the copy may differ from it
 			s.setRecord(r)
 			// The store may have saved it: then the client, which tries again, changes nothing.
-			s.inBackground(s.tellChangedSoon)
+			s.h.inBackground(s.tellChangedSoon)
 			return nil, errStore
 		}
 	}
@@ -174,4 +186,44 @@ func (s *session) saveChanges(ctx context.Context, known int64) error {
 		s.setRecord(r)
 	}
 	return err // if another replica has changed the record, the next time does
+}
+
+// tellChangedSoon is tellChanged outside of a request, which is tried again.
+func (s *session) tellChangedSoon() {
+	s.soon(s.ctx, func() error { return s.tellChanged(s.values) })
+}
+
+// soon calls f until it succeeds, a few times: a client that only listens makes no request that
+// would do the same. A store that fails for longer breaks the connections, after which all sessions
+// are looked at.
+func (s *session) soon(ctx context.Context, f func() error) {
+	for range 5 {
+		if f() == nil {
+			return
+		}
+		select {
+		case <-time.After(shared.Pause()):
+		case <-s.ctx.Done():
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// closeShared ends a session in the store, if its cause ends it everywhere.
+func (s *session) closeShared(cause error) {
+	unused := time.Duration(0)
+	switch cause {
+	case errRevoked:
+	case errEvicted:
+		unused = time.Minute // else another replica uses it
+	default:
+		return
+	}
+	if err := s.h.shared.End(s.values, s.id, unused); err != nil {
+		s.h.o.Logger.Warn("a session has not ended in the store, where it expires", "error", err)
+		return
+	}
+	_ = s.tellChanged(s.values)
 }

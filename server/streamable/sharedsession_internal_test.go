@@ -25,7 +25,8 @@ func TestReaderYields(t *testing.T) {
 		{"b", "b", true}, {"b", "a", true}, {"b", "ab", true}, {"b", "aab", true},
 		{"b", "ba", false}, {"b", "aba", false}, {"b", "bb", true}, {"b", "bba", false},
 	} {
-		s := &session{h: &Handler{shared: new(shared.Sessions)}, streams: map[int64]*stream{}}
+		s := &sessionStreams{all: &handlerStreams{shared: new(shared.Sessions)},
+			streams: map[int64]*stream{}}
 		s.mu.Lock()
 		st, _ := s.newStream(false, true, false)
 		st.shared.reader = c.reader
@@ -49,7 +50,7 @@ func TestStoreRefusals(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	var log bytes.Buffer
-	h := &Handler{o: Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}}
+	o := observer{log: slog.New(slog.NewTextHandler(&log, nil))}
 	for _, c := range []struct {
 		ctx    context.Context
 		err    error
@@ -64,7 +65,7 @@ func TestStoreRefusals(t *testing.T) {
 		{t.Context(), rpc.Errorf(rpc.CodeBusy, "no room for 100%% of it"), 429, "100% of it", false},
 	} {
 		log.Reset()
-		refused := h.storeRefusal(c.ctx, c.err)
+		refused := o.storeRefusal(c.ctx, c.err)
 		assert.Equal(t, refused.status, c.status)
 		assert.ErrorContains(t, refused.err, c.text)
 		assert.Equal(t, refused.header, [2]string{"Retry-After", "1"})

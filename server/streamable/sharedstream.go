@@ -38,7 +38,7 @@ func (st *stream) log() *shared.EventLog {
 func (st *stream) isElsewhere() bool { return st.shared != nil && st.shared.wake != nil }
 
 // openLog makes the events of a request's stream known to other replicas. s.mu must be held.
-func (s *session) openLog(st *stream, id rpc.ID) {
+func (s *sessionStreams) openLog(st *stream, id rpc.ID) {
 	if st.shared == nil || !st.acceptsEvents {
 		return
 	}
@@ -46,7 +46,7 @@ func (s *session) openLog(st *stream, id rpc.ID) {
 	if !id.IsZero() {
 		request = id.String()
 	}
-	st.shared.log = s.h.events.Open(s.id, s.owner, st.number, request)
+	st.shared.log = s.all.events.Open(s.id, s.owner, st.number, request)
 }
 
 // nameReader gives the reader, which has resumed the stream, a name. s.mu must be held.
@@ -58,11 +58,11 @@ func (st *stream) nameReader() {
 
 // announceReader ends the readers that the stream has at other replicas. Readers are announced in
 // the order in which they have replaced one another here, and those that are replaced are not.
-func (s *session) announceReader(st *stream, r *reader) {
+func (s *sessionStreams) announceReader(st *stream, r *reader) {
 	if !s.isShared() {
 		return
 	}
-	s.inBackground(func() {
+	s.all.inBackground(func() {
 		s.announcing.Lock()
 		defer s.announcing.Unlock()
 		s.mu.Lock()
@@ -76,14 +76,14 @@ func (s *session) announceReader(st *stream, r *reader) {
 
 // tellReader tells all replicas of the reader of a stream. If that is lost, the others read on
 // until their clients are found to be gone.
-func (s *session) tellReader(stream int64, name string) {
-	_ = s.h.shared.Tell(s.values, shared.Notice{Session: s.id, Stream: stream, Reader: name})
+func (s *sessionStreams) tellReader(stream int64, name string) {
+	_ = s.all.shared.Tell(s.values, shared.Notice{Session: s.id, Stream: stream, Reader: name})
 }
 
 // yieldStream ends the reader of a stream that has another one now. If the events are made here,
 // that one is at another replica, which hears of them from now on. All replicas get notices in the
 // same order, so of several readers that are announced at once, the one stays that comes last.
-func (s *session) yieldStream(number int64, name string) {
+func (s *sessionStreams) yieldStream(number int64, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.streams[number]
@@ -108,7 +108,7 @@ func (s *session) yieldStream(number int64, name string) {
 
 // wakeStreams has the streams that are served from the store look there. If notices were missed,
 // those of their readers may be among them.
-func (s *session) wakeStreams(missed bool) {
+func (s *sessionStreams) wakeStreams(missed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, st := range s.streams {
@@ -117,41 +117,9 @@ func (s *session) wakeStreams(missed bool) {
 	}
 }
 
-// resumeShared serves a stream that another replica serves, or has served.
-func (x *httpRequest) resumeShared(s *session, id eventID) *refusal {
-	ctx := x.r.Context()
-	if id.standalone {
-		s.inBackground(func() { s.tellReader(id.stream, rand.Text()) })
-		x.serveStandalone(s)
-		return nil
-	}
-	name := rand.Text()
-	from, err := x.events.Read(ctx, name, s.id, id.stream, id.number)
-	switch {
-	case errors.Is(err, shared.ErrNotStored):
-		return notResumable(id.String())
-	case err != nil:
-		return x.storeRefusal(ctx, err)
-	}
-	st, r := s.newSharedStream(id.stream, name)
-	s.announceReader(st, r)
-	ctx, cancel := context.WithCancel(ctx)
-	fed := make(chan struct{})
-	go func() {
-		defer close(fed)
-		st.feed(ctx, r, from)
-	}()
-	defer func() {
-		cancel()
-		<-fed
-	}()
-	x.serveStream(st, r, acceptedTypes{stream: true}, nil)
-	return nil
-}
-
 // newSharedStream returns a stream whose events come from the store, and its reader. It replaces
 // the one that there was.
-func (s *session) newSharedStream(number int64, name string) (*stream, *reader) {
+func (s *sessionStreams) newSharedStream(number int64, name string) (*stream, *reader) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := &stream{s: s, number: number, acceptsEvents: true, started: true,
@@ -172,7 +140,7 @@ const maxPage = 1 << 20
 // feed passes events of the store on until the stream ends, its reader is replaced, or ctx ends.
 // While the store cannot be used, the stream waits.
 func (st *stream) feed(ctx context.Context, r *reader, from *shared.EventReader) {
-	memory := st.s.h.budget.Open(st.s.owner)
+	memory := st.s.all.budget.Open(st.s.owner)
 	defer memory.Close()
 	for {
 		if memory.Resize(maxPage) == nil {

@@ -5,20 +5,76 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable/internal/eventstore"
+	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
+
+// handlerStreams are what the streams of all sessions of a handler have in common.
+type handlerStreams struct {
+	lifetime
+	memoryPool
+	*observer
+	o          Options
+	eventStore *eventstore.Store[*event]
+
+	// with Options.Store; else nil
+	shared *shared.Sessions
+	events *shared.Events
+}
+
+// evictEvents removes stored events until all are within the limit. Call it after adding an event,
+// without holding a session's mutex: the events may belong to another session.
+func (a *handlerStreams) evictEvents() {
+	for e, over := a.eventStore.Excess(); over; e, over = a.eventStore.Excess() {
+		s := e.stream.s
+		s.mu.Lock()
+		if e.stored.IsStored() { // else it was removed meanwhile
+			s.evictOldest() // it is this event: both stores have the same order
+		}
+		s.mu.Unlock()
+	}
+}
+
+// sessionStreams are the streams of a session, with their stored events, and what they need of it.
+type sessionStreams struct {
+	all     *handlerStreams
+	id      string // 130 random bits as letters and digits
+	owner   string // quota owner of its slot and memory
+	httpSSE bool   // of the transport of 2024-11-05: ends with its only stream
+	conn    *server.Conn
+	ctx     context.Context
+	values  context.Context // for the store outside of requests; a backgroundContext
+	memory  *quota.Account  // holds events that no account of a request holds
+
+	announcing sync.Mutex // held while a reader of a stream is announced
+
+	mu               sync.Mutex // of the session, too
+	closed           bool
+	streams          map[int64]*stream
+	lastStream       int64
+	standaloneOpened chan struct{} // closed when a standalone stream is opened
+	store            []*event      // stored events of all streams, oldest first
+	storeBytes       int
+	eventBytes       int   // size of events stored or unread that memory holds
+	reservedBytes    int64 // what memory has reserved for them
+}
+
+// isShared reports whether the session is one of the store.
+func (s *sessionStreams) isShared() bool { return s.all.shared != nil && !s.httpSSE }
 
 // A stream is the messages of the server for one request, or for no request. It outlives its
 // connection: its events are stored for a while, so that the client can resume it. Its fields are
 // guarded by the session's mutex.
 type stream struct {
-	s             *session
+	s             *sessionStreams
 	number        int64
 	isStandalone  bool // opened with GET, for messages that belong to no request
 	acceptsEvents bool // the client accepts event streams
@@ -37,9 +93,7 @@ type stream struct {
 	jsonResponse response      // a response without preceding messages
 	shared       *sharedStream // of a session in a store; else nil
 
-	// allocated with the stream
-	link        sessionLink
-	firstReader reader
+	firstReader reader // allocated with the stream
 }
 
 // A reader is a connection that reads a stream.
@@ -99,14 +153,15 @@ const (
 )
 
 // newStream returns a stream and its reader. s.mu must be held.
-func (s *session) newStream(standalone, acceptsEvents, primingEvent bool) (*stream, *reader) {
+func (s *sessionStreams) newStream(standalone, acceptsEvents, primingEvent bool) (*stream,
+	*reader) {
 	s.lastStream++
 	st := &stream{
 		s: s, number: s.lastStream, isStandalone: standalone, acceptsEvents: acceptsEvents,
 		hasPrimingEvent: primingEvent,
 		started:         standalone, next: 1,
 	}
-	st.reader, st.link = &st.firstReader, sessionLink{s, st}
+	st.reader = &st.firstReader
 	s.streams[st.number] = st
 	if s.isShared() {
 		st.shared = new(sharedStream)
@@ -121,7 +176,7 @@ func (s *session) newStream(standalone, acceptsEvents, primingEvent bool) (*stre
 // standaloneStream returns the stream for messages that belong to no request: the last one opened
 // with a reader, because a message goes to one stream only. It returns nil if there is none. s.mu
 // must be held.
-func (s *session) standaloneStream() (found *stream) {
+func (s *sessionStreams) standaloneStream() (found *stream) {
 	for _, st := range s.streams {
 		if st.isStandalone && st.reader != nil && !st.complete &&
 			(found == nil || st.number > found.number) {
@@ -154,11 +209,11 @@ func (st *stream) hasRoom(size int) bool {
 		st.unreadEvents < maxUnreadEvents && st.s.reserve(size)
 }
 
-// add adds a message, which it keeps. s.mu must be held; call [Handler.evictEvents] after
+// add adds a message, which it keeps. s.mu must be held; call [handlerStreams.evictEvents] after
 // unlocking.
 func (st *stream) add(message []byte, account *quota.Account) {
 	s := st.s
-	s.h.observeFrame(s.ctx, s.conn, rpc.Outbound, message)
+	s.all.observeFrame(s.ctx, s.conn, rpc.Outbound, message)
 	e := &event{stream: st, number: st.next, text: message, account: account, uses: 1}
 	st.next++
 	st.log().Add(message, st.complete)
@@ -196,7 +251,7 @@ func (st *stream) enqueue(e *event) {
 }
 
 // releaseEvent removes a reference to an event. s.mu must be held.
-func (s *session) releaseEvent(e *event) {
+func (s *sessionStreams) releaseEvent(e *event) {
 	if e.uses--; e.uses > 0 {
 		return
 	}
@@ -210,7 +265,7 @@ func (s *session) releaseEvent(e *event) {
 
 // reserve adjusts the session's memory to its events and more bytes. It reports false if there is
 // no memory. s.mu must be held.
-func (s *session) reserve(more int) bool {
+func (s *sessionStreams) reserve(more int) bool {
 	want := int64(s.eventBytes+more) / memoryGranularity * memoryGranularity
 	if want != s.reservedBytes {
 		if s.memory.Resize(want) != nil {
@@ -223,7 +278,7 @@ func (s *session) reserve(more int) bool {
 
 // tryAdd adds a message if there is room.
 func (st *stream) tryAdd(message []byte) {
-	defer st.s.h.evictEvents()
+	defer st.s.all.evictEvents()
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
 	if !st.s.closed && !st.complete && (st.reader != nil || st.started) &&
@@ -234,7 +289,7 @@ func (st *stream) tryAdd(message []byte) {
 
 // finish completes a stream with the response to its request.
 func (st *stream) finish(r response) {
-	defer st.s.h.evictEvents()
+	defer st.s.all.evictEvents()
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
 	switch {
@@ -288,13 +343,13 @@ func (st *stream) forgetIfUnreachable() {
 
 // storeEvent stores an event, and evicts the oldest ones over the limits or without memory. s.mu
 // must be held.
-func (s *session) storeEvent(e *event) {
+func (s *sessionStreams) storeEvent(e *event) {
 	e.uses++
 	s.store = append(s.store, e)
 	s.storeBytes += e.size()
-	s.h.eventStore.Add(&e.stored, s.owner, e, e.size())
+	s.all.eventStore.Add(&e.stored, s.owner, e, e.size())
 	e.stream.storedEvents++
-	o := &s.h.o
+	o := &s.all.o
 	for len(s.store) > o.MaxEvents || s.storeBytes > o.MaxEventBytes || len(s.store) > 0 &&
 		!s.reserve(0) {
 		s.evictOldest()
@@ -302,28 +357,15 @@ func (s *session) storeEvent(e *event) {
 }
 
 // evictOldest removes the oldest stored event. s.mu must be held.
-func (s *session) evictOldest() {
+func (s *sessionStreams) evictOldest() {
 	e := s.store[0]
 	s.store[0] = nil
 	s.store = s.store[1:]
 	s.storeBytes -= e.size()
-	s.h.eventStore.Remove(&e.stored, e.size())
+	s.all.eventStore.Remove(&e.stored, e.size())
 	e.stream.storedEvents--
 	e.stream.forgetIfUnreachable()
 	s.releaseEvent(e)
-}
-
-// evictEvents removes stored events until all are within the limit. Call it after adding an event,
-// without holding a session's mutex: the events may belong to another session.
-func (h *Handler) evictEvents() {
-	for e, over := h.eventStore.Excess(); over; e, over = h.eventStore.Excess() {
-		s := e.stream.s
-		s.mu.Lock()
-		if e.stored.IsStored() { // else it was removed meanwhile
-			s.evictOldest() // it is this event: both stores have the same order
-		}
-		s.mu.Unlock()
-	}
 }
 
 func (st *stream) eventID(number int64) string {
@@ -361,7 +403,7 @@ func parseEventID(text string) (id eventID, ok bool) {
 // resume returns the stream of an event, and a new reader that starts after that event. It replaces
 // the current reader. ok reports whether the events are stored here, and isHere whether the stream
 // is served here at all.
-func (s *session) resume(id eventID) (st *stream, r *reader, isHere, ok bool) {
+func (s *sessionStreams) resume(id eventID) (st *stream, r *reader, isHere, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st = s.streams[id.stream]
@@ -404,10 +446,13 @@ func CloseStream(ctx context.Context, retry time.Duration) bool {
 	defer st.s.mu.Unlock()
 	if st.s.closed || st.complete || st.reader == nil || !st.acceptsEvents || st.s.httpSSE ||
 		st.s.conn.Revision() < mcp.Rev20251125 ||
-		st.s.isShared() && st.s.h.shared.Health.Failure() != nil {
+		st.s.isShared() && st.s.all.shared.Health.Failure() != nil {
 		return false
 	}
 	st.reader.closeRequested, st.reader.retry = true, retry
 	st.notifyChange()
 	return true
 }
+
+// A streamKey is the key of the stream of a request in a session.
+type streamKey struct{}

@@ -101,7 +101,7 @@ const (
 // nextAction returns the next action and, for actionWait, a channel that is closed on a change.
 func (a *streamWriter) nextAction(accepts acceptedTypes) (action, <-chan struct{}) {
 	s, st := a.st.s, a.st
-	defer s.h.evictEvents()
+	defer s.all.evictEvents()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

@@ -2,14 +2,106 @@ package streamable
 
 import (
 	"context"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/server/internal/task"
+	"github.com/stdwire/stdwire/server/streamable/internal/forwarding"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
 
+// share keeps the sessions in a store, until Close.
+func (h *sessionTable) share(of *Store) {
+	h.shared = &shared.Sessions{Store: of.store, Part: of.part, Idle: h.o.SessionIdle,
+		Log: h.o.Logger, Health: of.health}
+	h.o.Replicas = false
+	h.background, h.endBackground = context.WithCancel(context.Background())
+	h.lookups = quota.NewPool(int64(h.o.MaxRequests))
+	h.waits = quota.NewPool(int64(h.o.MaxRequests))
+	h.replicas = &shared.Replicas{Sessions: h.shared, Log: h.o.Logger, Life: of.lease,
+		Lost: h.loseOwned, Go: func(f func()) { h.inBackground(f) }}
+	of.leases.add(h.replicas)
+	if h.o.Forward != nil {
+		h.ownSessions(*h.o.Forward, of)
+	}
+	h.events = shared.NewEvents(h.replicas, h.o.MaxEvents, h.o.MaxEventBytes, h.o.MaxStored)
+	h.keeper = shared.NewKeeper(h.shared.Interval(), func() []*session {
+		h.changes.Wake() // should a notice have been lost
+		return h.sharedSessions()
+	}, h.keep)
+	i := h.server.Integration()
+	h.changes = shared.NewChanges(h.shared, func(c shared.Change) {
+		i.Announce(nil, c.Method, c.URI)
+	})
+	h.shareTasks()
+	stop := i.OnChange(func(method, uri string) {
+		h.changes.Note(shared.Change{Method: method, URI: uri})
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	h.stopShared = func() {
+		stop()
+		cancel()
+	}
+	h.running.Go(func() { h.followStore(ctx) })
+	h.running.Go(func() { h.keeper.Run(ctx) })
+	h.running.Go(func() { h.changes.Run(ctx) })
+	if h.tasks != nil {
+		h.running.Go(func() { h.tasks.Run(ctx) })
+	}
+	h.running.Go(func() { h.replicas.Run(ctx) })
+}
+
+// shareTasks puts the server's tasks into the store, unless the application has a store of its own
+// or another handler of the server has done so.
+func (h *sessionTable) shareTasks() {
+	r, ok := h.anonymous.HookContext(context.Background()).Value(task.Key{}).(task.Replica)
+	if !ok {
+		return
+	}
+	if tasks := shared.NewTasks(h.replicas, r); r.Share(tasks) {
+		h.tasks = tasks
+	}
+}
+
+// loseOwned ends what this server owns, whose lease may be over.
+func (h *sessionTable) loseOwned() {
+	if h.tasks != nil {
+		h.tasks.Lose()
+	}
+	if h.forwarder != nil {
+		h.loseSessions()
+	}
+}
+
+// loseSessions ends what the handler has of sessions, of which it owns none any more. They go on
+// elsewhere.
+func (h *sessionTable) loseSessions() {
+	var group sync.WaitGroup
+	for _, s := range h.sharedSessions() {
+		group.Go(func() { s.close(errMoved) }) // at once: each waits for what runs in it
+	}
+	group.Wait()
+}
+
+// ownSessions lets the handler own sessions in a store, until Close.
+func (h *sessionTable) ownSessions(o Forward, of *Store) {
+	err := o.Check()
+	if err == nil {
+		h.forwarder, err = forwarding.NewForwarder(of.secret, h.o.MaxSessions, o.TLS, o.dial)
+	}
+	if err != nil {
+		h.o.Logger.Error("sessions have no owners", "error", err)
+		return
+	}
+	h.o.Forward = &o
+	h.replicas.URL = strings.TrimRight(o.URL, "/")
+}
+
 // followStore acts on the notices of other replicas until ctx ends.
-func (h *Handler) followStore(ctx context.Context) {
+func (h *sessionTable) followStore(ctx context.Context) {
 	h.shared.Follow(ctx, func(n *shared.Notice) {
 		if n == nil { // some are missing
 			h.keeper.Missed()
@@ -46,7 +138,7 @@ func (h *Handler) followStore(ctx context.Context) {
 			s.wakeStreams(false)
 		}
 		if n.Changed && s.refreshing.CompareAndSwap(false, true) {
-			s.inBackground(func() { s.refreshSoon(ctx) })
+			h.inBackground(func() { s.refreshSoon(ctx) })
 		}
 	})
 }
@@ -54,29 +146,6 @@ func (h *Handler) followStore(ctx context.Context) {
 // refreshSoon is refreshNoticed, which is tried again.
 func (s *session) refreshSoon(ctx context.Context) {
 	s.soon(ctx, func() error { return s.inTime(ctx, s.refreshNoticed) })
-}
-
-// tellChangedSoon is tellChanged outside of a request, which is tried again.
-func (s *session) tellChangedSoon() {
-	s.soon(s.ctx, func() error { return s.tellChanged(s.values) })
-}
-
-// soon calls f until it succeeds, a few times: a client that only listens makes no request that
-// would do the same. A store that fails for longer breaks the connections, after which all sessions
-// are looked at.
-func (s *session) soon(ctx context.Context, f func() error) {
-	for range 5 {
-		if f() == nil {
-			return
-		}
-		select {
-		case <-time.After(shared.Pause()):
-		case <-s.ctx.Done():
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // inTime calls refresh, or one like it, outside of a request.
@@ -102,7 +171,7 @@ const backgroundPatience = 15 * time.Second
 
 // keep lets a session that is used live on, the claims of its requests and its streams. all says
 // that notices may have been missed.
-func (h *Handler) keep(ctx context.Context, s *session, all bool) error {
+func (h *sessionTable) keep(ctx context.Context, s *session, all bool) error {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -143,13 +212,6 @@ func (h *Handler) keep(ctx context.Context, s *session, all bool) error {
 		return err
 	}
 	return s.noteChanges(ctx, listens)
-}
-
-// known is what is known of a client at some time: the changes that had been announced, and its
-// standalone stream.
-type known struct {
-	changes, stream int64
-	at              time.Time
 }
 
 // noteChanges notes in the record which changes the client knows of: those that were announced a
