@@ -1,10 +1,14 @@
 package streamable
 
 import (
+	"context"
+	"crypto/rand"
+	mathrand "math/rand/v2"
 	"net/http"
 
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
 
@@ -196,4 +200,51 @@ func (x *httpRequest) endShared(s *session) *refusal {
 	}
 	s.close(errGone)
 	return nil
+}
+
+// newSession returns a session of the caller that clients cannot find yet.
+func (x *httpRequest) newSession(old bool) *session {
+	h := &x.sessionTable
+	s := &session{
+		h: h, principal: x.principal, credentials: x.credentials, active: 1,
+		requests: map[rpc.ID]*inflightRequest{}, calls: map[int64]pendingCall{},
+		sessionStreams: sessionStreams{
+			all: &h.handlerStreams, id: rand.Text(), owner: x.memory.owner, httpSSE: old,
+			streams: map[int64]*stream{}, standaloneOpened: make(chan struct{}),
+		},
+	}
+	s.memory = h.budget.Open(s.owner)
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.link = &sessionLink{s: s}
+	o := server.ConnOptions{Link: s.link, Principal: x.principal}
+	switch {
+	case s.isShared():
+		o.Session = server.SessionShared
+		s.recordLock = make(chan struct{}, 1)
+		s.values = backgroundContext{h.background, context.WithoutCancel(x.r.Context())}
+		s.lastCall = mathrand.Int64N(1 << 52)
+	case h.o.Replicas && !old:
+		o.Session = server.SessionCarried
+	}
+	if !old && (h.shared != nil || h.o.Replicas) {
+		// event ids must be unique among the servers of the session, as those of calls above
+		s.lastStream = mathrand.Int64N(1 << 52)
+	}
+	s.conn = h.server.Integration().NewConn(s.ctx, o)
+	return s
+}
+
+// A backgroundContext has the values of the request that made the copy of a session, and ends when
+// the handler is closed and has waited for a moment.
+type backgroundContext struct {
+	context.Context
+	values context.Context
+}
+
+// Value implements [context.Context]. The values of the request come last, as in a requestContext.
+func (c backgroundContext) Value(key any) any {
+	if value := c.Context.Value(key); value != nil {
+		return value
+	}
+	return c.values.Value(key)
 }

@@ -66,15 +66,6 @@ func (x *httpRequest) checkVersion() *refusal {
 	return unsupportedVersion(version)
 }
 
-func unsupportedVersion(requested string) *refusal {
-	refused := newRefusal(http.StatusBadRequest, mcp.CodeUnsupportedProtocolVersion,
-		"Unsupported protocol version")
-	refused.err.Data, _ = mcp.Marshal(
-		mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)},
-			Requested: requested})
-	return refused
-}
-
 // initialize opens a session.
 func (x *httpRequest) initialize(m *rpc.Message, accepts acceptedTypes) *refusal {
 	t, refused := x.acquireRequestSlot(false)
@@ -340,7 +331,7 @@ func (x *httpRequest) postStateless(b *buffer.Buffer, m *rpc.Message,
 	}
 	defer t.release()
 	revision := cmp.Or(mcp.Revision(x.header(mcp.HeaderProtocolVersion)), mcp.Rev20250326)
-	conn := x.Handler.server.Integration().Stateless(x.principal, revision)
+	conn := x.server.Integration().Stateless(x.principal, revision)
 	if m.ID.IsZero() {
 		switch m.Method {
 		case mcp.NotificationInitialized, mcp.NotificationRootsListChanged,

@@ -8,6 +8,7 @@ import (
 	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/internal/era"
 )
 
@@ -52,15 +53,15 @@ func readMessageMeta(m *rpc.Message) (h messageMeta) {
 
 // isModern reports whether a message is of the modern era. Its header decides if its body does not,
 // so that a modern client reads what its body lacks.
-func (x *httpRequest) isModern(h *messageMeta) bool {
+func (x *exchange) isModern(h *messageMeta) bool {
 	return h.modern ||
 		mcp.EraOf(mcp.Revision(x.header(mcp.HeaderProtocolVersion))) == mcp.Modern
 }
 
 // checkHeaders compares the headers of a modern request with its body (2026-07-28,
 // basic/transports/streamable-http, Server Validation). It does not compare headers with a body
-// that lacks required members, which the server reports.
-func (x *httpRequest) checkHeaders(m *rpc.Message, h *messageMeta) *refusal {
+// that lacks required members, which s reports.
+func (x *exchange) checkHeaders(s *server.Server, m *rpc.Message, h *messageMeta) *refusal {
 	mismatch := func(format string, args ...any) *refusal {
 		return newRefusal(http.StatusBadRequest, mcp.CodeHeaderMismatch, "Header mismatch: "+format,
 			args...).forID(m.ID)
@@ -91,7 +92,7 @@ func (x *httpRequest) checkHeaders(m *rpc.Message, h *messageMeta) *refusal {
 	if m.Method != mcp.MethodCallTool {
 		return nil
 	}
-	err := x.Handler.server.Integration().CheckToolHeaders(x.r.Context(), string(h.subject),
+	err := s.Integration().CheckToolHeaders(x.r.Context(), string(h.subject),
 		m.Params, x.r.Header.Values)
 	if err != nil {
 		return mismatch("%v", err)
@@ -100,7 +101,7 @@ func (x *httpRequest) checkHeaders(m *rpc.Message, h *messageMeta) *refusal {
 }
 
 // headerMismatch returns how a header differs from the value that it must have, or "".
-func (x *httpRequest) headerMismatch(name string, want []byte, optional bool) string {
+func (x *exchange) headerMismatch(name string, want []byte, optional bool) string {
 	values := x.r.Header[name]
 	switch {
 	case len(values) == 0 && optional:
@@ -116,7 +117,7 @@ func (x *httpRequest) headerMismatch(name string, want []byte, optional bool) st
 }
 
 // encodedHeaderMismatch is headerMismatch for a header that may be encoded in base64.
-func (x *httpRequest) encodedHeaderMismatch(name string, want []byte) string {
+func (x *exchange) encodedHeaderMismatch(name string, want []byte) string {
 	values := x.r.Header[name]
 	if len(values) != 1 {
 		return x.headerMismatch(name, want, false)

@@ -19,7 +19,7 @@ func (x *httpRequest) postModern(b *buffer.Buffer, m *rpc.Message, h *messageMet
 		return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest,
 			"a client sends no responses in this revision")
 	}
-	if refused := x.checkHeaders(m, h); refused != nil {
+	if refused := x.checkHeaders(x.server, m, h); refused != nil {
 		return refused
 	}
 	if !h.modern && (m.Method == mcp.MethodInitialize || m.Method == mcp.MethodPing) &&
@@ -47,7 +47,7 @@ func (x *httpRequest) postModern(b *buffer.Buffer, m *rpc.Message, h *messageMet
 	defer t.release()
 	conn := x.anonymous
 	if x.principal != "" {
-		conn = x.Handler.server.Integration().Stateless(x.principal, mcp.Latest)
+		conn = x.server.Integration().Stateless(x.principal, mcp.Latest)
 	}
 	if m.ID.IsZero() {
 		if h.version != nil && mcp.Revision(h.version) != mcp.Latest {
@@ -72,13 +72,6 @@ func (x *httpRequest) notify(conn *server.Conn, m *rpc.Message) {
 		}, m.Request())
 }
 
-// A listenRequest is a subscriptions/listen request. It is answered when all functions that read it
-// have returned: the more of the stack is in use while a subscription waits, the larger it stays.
-type listenRequest struct {
-	message rpc.Message
-	meta    messageMeta
-}
-
 // listen answers subscriptions/listen. It has a connection of its own and a stream slot.
 func (x *httpRequest) listen() *refusal {
 	l := x.listening
@@ -88,7 +81,7 @@ func (x *httpRequest) listen() *refusal {
 	}
 	defer t.release()
 	defer x.cancelAtExpiry()()
-	conn := x.Handler.server.Integration().NewConn(x.r.Context(),
+	conn := x.server.Integration().NewConn(x.r.Context(),
 		server.ConnOptions{Principal: x.principal})
 	defer conn.Close()
 	var in, out buffer.Buffer // not pooled memory, for so long

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A Refusal is an error of [Options].Principal, [Options].Authorize or [Caller].AuthorizeMessages
@@ -123,6 +124,15 @@ func unknownOutcome(what string) *refusal {
 	return newRefusal(http.StatusConflict, rpc.CodeInvalidRequest,
 		"%s may have been begun at a server that cannot be reached any more: its outcome is unknown",
 		what)
+}
+
+func unsupportedVersion(requested string) *refusal {
+	refused := newRefusal(http.StatusBadRequest, mcp.CodeUnsupportedProtocolVersion,
+		"Unsupported protocol version")
+	refused.err.Data, _ = mcp.Marshal(
+		mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)},
+			Requested: requested})
+	return refused
 }
 
 func sessionNotFound() *refusal {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/quota"
+	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/streamable/internal/forwarding"
 )
@@ -26,14 +27,21 @@ type httpRequest struct {
 	listening     *listenRequest        // nil: the request opens no subscription
 }
 
+// A listenRequest is a subscriptions/listen request. It is answered when all functions that read it
+// have returned: the more of the stack is in use while a subscription waits, the larger it stays.
+type listenRequest struct {
+	message rpc.Message
+	meta    messageMeta
+}
+
 // isHTTPSSE reports whether the request is a message of the HTTP+SSE transport.
 func (x *httpRequest) isHTTPSSE() bool {
 	return x.o.HTTPSSE && x.header(mcp.HeaderSessionID) == "" && x.r.URL.RawQuery != "" &&
 		x.r.URL.Query().Has(sessionParam)
 }
 
-// acquireSlot acquires the slot of the request, with one reference. During a shutdown it fails unless
-// late is true. what describes the slots in the error.
+// acquireSlot acquires the slot of the request, with one reference. During a shutdown it fails
+// unless late is true. what describes the slots in the error.
 func (x *httpRequest) acquireSlot(pool *quota.Pool, what string, late bool) (*slot, *refusal) {
 	switch err := x.slot.take(&x.lifetime, pool, x.memory.owner, late); {
 	case err == nil:
@@ -60,11 +68,6 @@ func (x *httpRequest) acquireLookup() (release func(), refused *refusal) {
 		return nil, slotRefusal(err, x.lookups, "sessions are being looked up", "1")
 	}
 	return func() { x.lookups.Give(x.memory.owner, 1) }, nil
-}
-
-// newSession returns a session of the caller that clients cannot find yet.
-func (x *httpRequest) newSession(old bool) *session {
-	return x.sessionTable.newSession(&x.exchange, x.memory.owner, old)
 }
 
 // movedRefusal is the function of that name for what may have been passed on.

@@ -125,3 +125,26 @@ func (m *requestMemory) busyRefusal(err error, what string) *refusal {
 	}
 	return refused.withHeader("Retry-After", "1")
 }
+
+// A response is the end of a stream. The zero response sends nothing.
+type response struct {
+	text    *buffer.Buffer // nil: there is none
+	refused *refusal       // set if text is an error for lack of memory
+	account *quota.Account // holds the memory of text; nil: not counted
+}
+
+// free frees the memory of a response that has been written, or is not needed.
+func (r *response) free() {
+	r.text.Free()
+	r.account.Close()
+}
+
+// setText makes text the content of b and returns b. It frees the memory of b if text is in other
+// memory.
+func setText(b *buffer.Buffer, text []byte) *buffer.Buffer {
+	if cap(text) > cap(b.B) {
+		b.Take().Free()
+	}
+	b.B = text
+	return b
+}

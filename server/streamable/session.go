@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/wake"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
 
@@ -20,6 +21,7 @@ import (
 type session struct {
 	h *sessionTable
 	sessionStreams
+	link          server.Link // sends on a standalone stream
 	principal     string
 	credentials   context.Context // of the request that opened it; nil: they never end
 	heapIdleSince time.Time       // idle since then or later; guarded by h.mu
@@ -41,6 +43,13 @@ type session struct {
 	known      known         // when keep looked the last time
 	recordLock chan struct{} // full while the record and the copy are being changed
 	refreshing atomic.Bool   // the copy is about to be brought up to date in the background
+}
+
+// known is what is known of a client at some time: the changes that had been announced, and its
+// standalone stream.
+type known struct {
+	changes, stream int64
+	at              time.Time
 }
 
 // An inflightRequest is a request of the client that is being handled.
@@ -144,6 +153,40 @@ func (s *session) close(cause error) {
 			s.closeShared(cause)
 		}
 	})
+}
+
+// closeShared ends a session in the store, if its cause ends it everywhere.
+func (s *session) closeShared(cause error) {
+	unused := time.Duration(0)
+	switch cause {
+	case errRevoked:
+	case errEvicted:
+		unused = time.Minute // else another replica uses it
+	default:
+		return
+	}
+	if err := s.h.shared.End(s.values, s.id, unused); err != nil {
+		s.h.o.Logger.Warn("a session has not ended in the store, where it expires", "error", err)
+		return
+	}
+	_ = s.tellChanged(s.values)
+}
+
+// tellChanged tells the other replicas that the record has changed.
+func (s *session) tellChanged(ctx context.Context) error {
+	return s.h.shared.Tell(ctx, shared.Notice{Session: s.id, Changed: true})
+}
+
+func (s *session) currentRecord() shared.Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record
+}
+
+func (s *session) setRecord(r shared.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record = r
 }
 
 // addRequest registers a request of the client. It fails if the id is in flight.

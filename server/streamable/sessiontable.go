@@ -3,16 +3,13 @@ package streamable
 import (
 	"container/heap"
 	"context"
-	"crypto/rand"
 	"errors"
 	"maps"
-	mathrand "math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/internal/turn"
-	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable/internal/forwarding"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
@@ -41,36 +38,6 @@ type sessionTable struct {
 	background    context.Context
 	endBackground context.CancelFunc
 	forwarder     *forwarding.Forwarder // with Options.Forward; else nil
-}
-
-// newSession returns a session of the caller that clients cannot find yet.
-func (h *sessionTable) newSession(x *exchange, owner string, old bool) *session {
-	s := &session{
-		h: h, principal: x.principal, credentials: x.credentials, active: 1,
-		requests: map[rpc.ID]*inflightRequest{}, calls: map[int64]pendingCall{},
-		sessionStreams: sessionStreams{
-			all: &h.handlerStreams, id: rand.Text(), owner: owner, httpSSE: old,
-			streams: map[int64]*stream{}, standaloneOpened: make(chan struct{}),
-		},
-	}
-	s.memory = h.budget.Open(s.owner)
-	s.ctx, s.cancel = context.WithCancelCause(context.Background())
-	o := server.ConnOptions{Link: &sessionLink{s: s}, Principal: x.principal}
-	switch {
-	case s.isShared():
-		o.Session = server.SessionShared
-		s.recordLock = make(chan struct{}, 1)
-		s.values = backgroundContext{h.background, context.WithoutCancel(x.r.Context())}
-		s.lastCall = mathrand.Int64N(1 << 52)
-	case h.o.Replicas && !old:
-		o.Session = server.SessionCarried
-	}
-	if !old && (h.shared != nil || h.o.Replicas) {
-		// event ids must be unique among the servers of the session, as those of calls above
-		s.lastStream = mathrand.Int64N(1 << 52)
-	}
-	s.conn = h.server.Integration().NewConn(s.ctx, o)
-	return s
 }
 
 func (h *sessionTable) lookupSession(id string) *session {
@@ -134,21 +101,6 @@ func (h *sessionTable) acquireWait(owner string) (release func(), refused *refus
 		return nil, slotRefusal(err, h.waits, "answers and ends of sessions are being passed on", "1")
 	}
 	return func() { h.waits.Give(owner, 1) }, nil
-}
-
-// A backgroundContext has the values of the request that made the copy of a session, and ends when
-// the handler is closed and has waited for a moment.
-type backgroundContext struct {
-	context.Context
-	values context.Context
-}
-
-// Value implements [context.Context]. The values of the request come last, as in a requestContext.
-func (c backgroundContext) Value(key any) any {
-	if value := c.Context.Value(key); value != nil {
-		return value
-	}
-	return c.values.Value(key)
 }
 
 // An idleHeap is a heap of one owner's sessions, by the time since which each is idle. The time of

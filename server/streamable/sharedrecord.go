@@ -15,25 +15,6 @@ import (
 // a copy: a session whose record says what the copy is of. Before a message is handled, the copy is
 // brought up to date; after one that changes it, the record is.
 
-// known is what is known of a client at some time: the changes that had been announced, and its
-// standalone stream.
-type known struct {
-	changes, stream int64
-	at              time.Time
-}
-
-func (s *session) currentRecord() shared.Record {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.record
-}
-
-func (s *session) setRecord(r shared.Record) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.record = r
-}
-
 // take makes the session a copy of a record. What the server finds out about the caller for it is
 // that of ctx.
 func (s *session) take(ctx context.Context, r shared.Record) error {
@@ -48,7 +29,7 @@ func (s *session) take(ctx context.Context, r shared.Record) error {
 	if known.Version != 0 && known.Roots != r.Roots {
 		// the client has told another replica, which cannot tell the server here
 		_, _ = s.conn.Handle(ctx, &rpc.Request{Method: mcp.NotificationRootsListChanged},
-			&sessionLink{s: s})
+			s.link)
 	}
 	return nil
 }
@@ -164,11 +145,6 @@ func (s *session) change(ctx context.Context, method string,
 	return nil, errContended
 }
 
-// tellChanged tells the other replicas that the record has changed.
-func (s *session) tellChanged(ctx context.Context) error {
-	return s.h.shared.Tell(ctx, shared.Notice{Session: s.id, Changed: true})
-}
-
 // saveChanges notes in the record that the client knows of the changes up to one, so that a replica
 // to which it comes later does not tell it again.
 func (s *session) saveChanges(ctx context.Context, known int64) error {
@@ -209,21 +185,4 @@ func (s *session) soon(ctx context.Context, f func() error) {
 			return
 		}
 	}
-}
-
-// closeShared ends a session in the store, if its cause ends it everywhere.
-func (s *session) closeShared(cause error) {
-	unused := time.Duration(0)
-	switch cause {
-	case errRevoked:
-	case errEvicted:
-		unused = time.Minute // else another replica uses it
-	default:
-		return
-	}
-	if err := s.h.shared.End(s.values, s.id, unused); err != nil {
-		s.h.o.Logger.Warn("a session has not ended in the store, where it expires", "error", err)
-		return
-	}
-	_ = s.tellChanged(s.values)
 }

@@ -2,7 +2,6 @@ package streamable
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"time"
 
@@ -16,27 +15,6 @@ import (
 // passes them on. Messages that belong to no request are not there: a stream of them that is
 // resumed at another replica is a new one, which has the changes that the client may have missed.
 
-// A sharedStream is what other replicas may know of a stream. It is guarded by the session's mutex.
-type sharedStream struct {
-	log *shared.EventLog // the events of a stream that is served here; nil: they are not stored
-	// wake says that events may have come from another replica, which serves the stream; nil: it is
-	// served here.
-	wake      chan struct{}
-	reader    string // the name of the reader, if it has resumed the stream
-	announced bool   // the others know the reader: one that they announce afterwards replaces it
-}
-
-// log returns the log of the events. s.mu must be held.
-func (st *stream) log() *shared.EventLog {
-	if st.shared == nil {
-		return nil
-	}
-	return st.shared.log
-}
-
-// isElsewhere reports whether another replica serves the stream.
-func (st *stream) isElsewhere() bool { return st.shared != nil && st.shared.wake != nil }
-
 // openLog makes the events of a request's stream known to other replicas. s.mu must be held.
 func (s *sessionStreams) openLog(st *stream, id rpc.ID) {
 	if st.shared == nil || !st.acceptsEvents {
@@ -47,13 +25,6 @@ func (s *sessionStreams) openLog(st *stream, id rpc.ID) {
 		request = id.String()
 	}
 	st.shared.log = s.all.events.Open(s.id, s.owner, st.number, request)
-}
-
-// nameReader gives the reader, which has resumed the stream, a name. s.mu must be held.
-func (st *stream) nameReader() {
-	if st.shared != nil {
-		st.shared.reader, st.shared.announced = rand.Text(), false
-	}
 }
 
 // announceReader ends the readers that the stream has at other replicas. Readers are announced in

@@ -3,12 +3,12 @@ package streamable
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -96,34 +96,39 @@ type stream struct {
 	firstReader reader // allocated with the stream
 }
 
+// A sharedStream is what other replicas may know of a stream. It is guarded by the session's mutex.
+type sharedStream struct {
+	log *shared.EventLog // the events of a stream that is served here; nil: they are not stored
+	// wake says that events may have come from another replica, which serves the stream; nil: it is
+	// served here.
+	wake      chan struct{}
+	reader    string // the name of the reader, if it has resumed the stream
+	announced bool   // the others know the reader: one that they announce afterwards replaces it
+}
+
+// log returns the log of the events. s.mu must be held.
+func (st *stream) log() *shared.EventLog {
+	if st.shared == nil {
+		return nil
+	}
+	return st.shared.log
+}
+
+// isElsewhere reports whether another replica serves the stream.
+func (st *stream) isElsewhere() bool { return st.shared != nil && st.shared.wake != nil }
+
+// nameReader gives the reader, which has resumed the stream, a name. s.mu must be held.
+func (st *stream) nameReader() {
+	if st.shared != nil {
+		st.shared.reader, st.shared.announced = rand.Text(), false
+	}
+}
+
 // A reader is a connection that reads a stream.
 type reader struct {
 	isResumed      bool // the stream started on another connection
 	closeRequested bool // close the connection, but not the stream
 	retry          time.Duration
-}
-
-// A response is the end of a stream. The zero response sends nothing.
-type response struct {
-	text    *buffer.Buffer // nil: there is none
-	refused *refusal       // set if text is an error for lack of memory
-	account *quota.Account // holds the memory of text; nil: not counted
-}
-
-// free frees the memory of a response that has been written, or is not needed.
-func (r *response) free() {
-	r.text.Free()
-	r.account.Close()
-}
-
-// setText makes text the content of b and returns b. It frees the memory of b if text is in other
-// memory.
-func setText(b *buffer.Buffer, text []byte) *buffer.Buffer {
-	if cap(text) > cap(b.B) {
-		b.Take().Free()
-	}
-	b.B = text
-	return b
 }
 
 // An event is one message of a stream. All queues and stores share it.
