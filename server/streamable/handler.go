@@ -94,10 +94,10 @@ func newHandler(o Options, s *server.Server) *Handler {
 			h.o.PublicURL = ""
 		}
 	}
-	if o.Store != nil && !o.Stateless {
+	shares := o.Store != nil && !o.Stateless
+	if h.isReplicated = shares || o.Replicas; shares {
 		h.share(o.Store)
 	}
-	h.isReplicated = h.shared != nil || h.o.Replicas
 	return h
 }
 

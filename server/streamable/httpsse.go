@@ -79,7 +79,7 @@ func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
 	case st == nil:
 		return sessionNotFound().forID(m.ID)
 	case m.ID.IsZero():
-		ctx := s.newNotificationContext(x.r.Context(), &x.memory, st)
+		ctx := s.newNotificationContext(x.r.Context(), &x.memory)
 		defer ctx.memory.close()
 		_ = s.handleNotification(ctx, &m) // these sessions are not in a store
 		return x.writeAccepted()

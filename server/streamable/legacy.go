@@ -45,7 +45,7 @@ func (x *httpRequest) postLegacy(b *buffer.Buffer, m *rpc.Message, accepts accep
 	}
 	defer t.release()
 	if m.ID.IsZero() {
-		ctx := s.newNotificationContext(x.r.Context(), &x.memory, nil)
+		ctx := s.newNotificationContext(x.r.Context(), &x.memory)
 		defer ctx.memory.close()
 		if err := s.handleNotification(ctx, m); err != nil {
 			return x.storeRefusal(x.r.Context(), err)

@@ -137,3 +137,11 @@ func (t *slot) release() {
 	t.of.mu.Unlock()
 	t.of.running.Done()
 }
+
+// takePlace takes one of a pool's places for an owner. what describes them in the error.
+func takePlace(pool *quota.Pool, owner, what string) (release func(), refused *refusal) {
+	if err := pool.Take(owner, 1); err != nil {
+		return nil, slotRefusal(err, pool, what, "1")
+	}
+	return func() { pool.Give(owner, 1) }, nil
+}

@@ -64,10 +64,7 @@ func (x *httpRequest) acquireStreamSlot() (*slot, *refusal) {
 
 // acquireLookup acquires a place for looking up a session in the store.
 func (x *httpRequest) acquireLookup() (release func(), refused *refusal) {
-	if err := x.lookups.Take(x.memory.owner, 1); err != nil {
-		return nil, slotRefusal(err, x.lookups, "sessions are being looked up", "1")
-	}
-	return func() { x.lookups.Give(x.memory.owner, 1) }, nil
+	return takePlace(x.lookups, x.memory.owner, "sessions are being looked up")
 }
 
 // movedRefusal is the function of that name for what may have been passed on.

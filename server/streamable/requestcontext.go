@@ -44,9 +44,9 @@ func (s *session) newRequestContext(values context.Context, memory *requestMemor
 // newNotificationContext is newRequestContext for notifications. Their context ends with the
 // session, because what a handler has started may go on when it has returned. Only its memory must
 // be closed.
-func (s *session) newNotificationContext(values context.Context, memory *requestMemory,
-	st *stream) *requestContext {
-	c := s.newRequestContext(values, memory, st)
+func (s *session) newNotificationContext(values context.Context,
+	memory *requestMemory) *requestContext {
+	c := s.newRequestContext(values, memory, nil)
 	c.inner = s.ctx
 	return c
 }

@@ -69,7 +69,7 @@ func TestNotificationContextIsOfSession(t *testing.T) {
 	s := &session{h: new(sessionTable), sessionStreams: sessionStreams{ctx: ctx}}
 	h := Options{}.New(server.New(server.Info{Name: "s", Version: "1"}, nil))
 	memory := requestMemory{pool: &h.memoryPool}
-	c := s.newNotificationContext(t.Context(), &memory, nil)
+	c := s.newNotificationContext(t.Context(), &memory)
 	assert.Equal(t, c.Done(), ctx.Done())
 	c.memory.close()
 	assert.NilError(t, c.Err())

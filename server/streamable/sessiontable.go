@@ -97,10 +97,7 @@ func (h *sessionTable) owns(owner string) bool {
 // until it is passed on. It is none of requests, because those that wait for an answer may hold all
 // of them, and none of lookups, which each request needs for a moment.
 func (h *sessionTable) acquireWait(owner string) (release func(), refused *refusal) {
-	if err := h.waits.Take(owner, 1); err != nil {
-		return nil, slotRefusal(err, h.waits, "answers and ends of sessions are being passed on", "1")
-	}
-	return func() { h.waits.Give(owner, 1) }, nil
+	return takePlace(h.waits, owner, "answers and ends of sessions are being passed on")
 }
 
 // An idleHeap is a heap of one owner's sessions, by the time since which each is idle. The time of
