@@ -27,8 +27,8 @@ type requestContext struct {
 	released bool
 }
 
-// newRequestContext returns the context of a request in a session, which must be ended. It has
-// further values, and takes over memory. What its handler sends goes to st.
+// newRequestContext returns the context of a request in a session, which must be ended. It has the
+// values of another context, too, and takes over memory. What its handler sends goes to st.
 func (s *session) newRequestContext(values context.Context, memory *requestMemory,
 	st *stream) *requestContext {
 	c := &struct {

@@ -17,8 +17,8 @@ import (
 
 // Check returns an error, whose text is for the client, for a request that a web page of another
 // origin makes a browser send, DNS rebinding included (2026-07-28,
-// basic/transports/streamable-http, Security & Endpoint). hosts and origins are those allowed, as in the options of package
-// streamable. A page of an allowed origin may read the response.
+// basic/transports/streamable-http, Security & Endpoint). hosts and origins are those allowed, as
+// in the options of package streamable. A page of an allowed origin may read the response.
 func Check(w http.ResponseWriter, r *http.Request, hosts, origins []string) error {
 	if !httphost.Allows(hosts, r) {
 		return fmt.Errorf(
