@@ -54,7 +54,7 @@ func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
 	}
 	defer t.release()
 	if !answers {
-		ctx := s.newNotificationContext(x.r.Context(), &x.memory)
+		ctx := s.newNotificationContext(&x.exchange)
 		defer ctx.memory.close()
 		for i := range messages {
 			s.serveBatchElement(ctx, nil, nil, &messages[i], nil, nil)

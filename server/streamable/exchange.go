@@ -31,6 +31,7 @@ type exchange struct {
 	w           http.ResponseWriter
 	r           *http.Request
 	deadlines   httpdeadline.Request
+	memory      requestMemory
 	principal   string          // of the caller
 	credentials context.Context // ends with those of the caller; nil: never
 	observer    *observer

@@ -79,12 +79,12 @@ func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
 	case st == nil:
 		return sessionNotFound().forID(m.ID)
 	case m.ID.IsZero():
-		ctx := s.newNotificationContext(x.r.Context(), &x.memory)
+		ctx := s.newNotificationContext(&x.exchange)
 		defer ctx.memory.close()
 		_ = s.handleNotification(ctx, &m) // these sessions are not in a store
 		return x.writeAccepted()
 	}
-	ctx := s.newRequestContext(x.r.Context(), &x.memory, st)
+	ctx := s.newRequestContext(&x.exchange, st)
 	if refused := s.addRequest(m.ID, ctx.cancel); refused != nil {
 		ctx.end()
 		return refused

@@ -45,7 +45,7 @@ func (x *httpRequest) postLegacy(b *buffer.Buffer, m *rpc.Message, accepts accep
 	}
 	defer t.release()
 	if m.ID.IsZero() {
-		ctx := s.newNotificationContext(x.r.Context(), &x.memory)
+		ctx := s.newNotificationContext(&x.exchange)
 		defer ctx.memory.close()
 		if err := s.handleNotification(ctx, m); err != nil {
 			return x.storeRefusal(x.r.Context(), err)
@@ -156,7 +156,7 @@ func (x *httpRequest) runInSession(s *session, t *slot, id rpc.ID, accepts accep
 		s.conn.Revision() >= mcp.Rev20251125)
 	s.openLog(st, id)
 	s.mu.Unlock()
-	ctx := s.newRequestContext(x.r.Context(), &x.memory, st)
+	ctx := s.newRequestContext(&x.exchange, st)
 	do, refused := prepare(ctx, st)
 	if refused == nil && !s.acquire() {
 		refused = x.closedRefusal(&s.sessionStreams)

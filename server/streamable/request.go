@@ -18,7 +18,6 @@ const sessionParam = "sessionId"
 type httpRequest struct {
 	*Handler
 	exchange
-	memory        requestMemory
 	slot          slot
 	messageFilter func([]Message) error // nil: all messages are allowed
 	expires       time.Time             // of the caller's credentials; zero: never

@@ -27,26 +27,24 @@ type requestContext struct {
 	released bool
 }
 
-// newRequestContext returns the context of a request in a session, which must be ended. It has the
-// values of another context, too, and takes over memory. What its handler sends goes to st.
-func (s *session) newRequestContext(values context.Context, memory *requestMemory,
-	st *stream) *requestContext {
+// newRequestContext returns the context of a request in a session, which must be ended. It takes
+// over the memory of x. What its handler sends goes to st.
+func (s *session) newRequestContext(x *exchange, st *stream) *requestContext {
 	c := &struct {
 		requestContext
 		own requestMemory
-	}{requestContext: requestContext{Context: s.ctx, values: values,
+	}{requestContext: requestContext{Context: s.ctx, values: x.r.Context(),
 		link: sessionLink{s, st}, line: s.h.line, principal: s.principal}}
 	c.memory = &c.own
-	memory.moveTo(c.memory)
+	x.memory.moveTo(c.memory)
 	return &c.requestContext
 }
 
 // newNotificationContext is newRequestContext for notifications. Their context ends with the
 // session, because what a handler has started may go on when it has returned. Only its memory must
 // be closed.
-func (s *session) newNotificationContext(values context.Context,
-	memory *requestMemory) *requestContext {
-	c := s.newRequestContext(values, memory, nil)
+func (s *session) newNotificationContext(x *exchange) *requestContext {
+	c := s.newRequestContext(x, nil)
 	c.inner = s.ctx
 	return c
 }

@@ -3,6 +3,7 @@ package streamable
 import (
 	"context"
 	"errors"
+	"net/http/httptest"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -68,8 +69,9 @@ func TestNotificationContextIsOfSession(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	s := &session{h: new(sessionTable), sessionStreams: sessionStreams{ctx: ctx}}
 	h := Options{}.New(server.New(server.Info{Name: "s", Version: "1"}, nil))
-	memory := requestMemory{pool: &h.memoryPool}
-	c := s.newNotificationContext(t.Context(), &memory)
+	x := &exchange{r: httptest.NewRequest("POST", "/", nil)}
+	x.memory.pool = &h.memoryPool
+	c := s.newNotificationContext(x)
 	assert.Equal(t, c.Done(), ctx.Done())
 	c.memory.close()
 	assert.NilError(t, c.Err())
