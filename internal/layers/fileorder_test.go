@@ -20,6 +20,22 @@ import (
 var together = map[string][]string{
 	"server": {"changes.go", "conn.go", "item.go", "mrtr.go", "request.go", "result.go", "server.go",
 		"toolview.go", "upstreams.go"},
+	"server/streamable":  {"session.go", "sessiontable.go"},
+	"server/auth":        {"challenge.go", "dpop.go", "metadata.go", "resource.go", "scopes.go"},
+	"client":             {"callinput.go", "pages.go", "send.go", "taskwait.go"},
+	"client/host":        {"manager.go", "places.go", "supervisor.go", "user.go"},
+	"client/host/config": {"environment.go", "environment_other.go"},
+	"client/host/gateway": {"gateway.go", "itemlist.go", "items.go", "operation.go", "read.go",
+		"upstream.go", "userfetch.go"},
+	"dispatch/api": {"answer.go", "api.go", "busy.go", "call.go", "documents.go", "exchange.go",
+		"guard.go", "openapi.go", "principal.go", "visible.go"},
+	"dispatch/cli": {"arguments.go", "cli.go", "complete.go", "completion.go", "confirm.go",
+		"help.go", "line.go", "names.go", "script.go"},
+	"framing": {"auto.go", "contentlength.go", "format.go", "newline.go", "source.go"},
+	"rpc": {"batch.go", "call.go", "lane.go", "options.go", "outbox.go", "peer.go", "read.go",
+		"router.go", "serve.go"},
+	"rpc/mcp": {"codec.go", "common.go", "content.go", "inputrequired.go", "meta.go",
+		"resources.go"},
 }
 
 func TestFileOrder(t *testing.T) {
