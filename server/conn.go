@@ -345,6 +345,9 @@ func (o *connContext) Value(key any) any {
 	case contextkey.Session{}:
 		return o.conn.publicSession()
 	case turn.Key{}:
+		if m, ok := o.Context.Value(key).(*turn.Message); ok {
+			return m
+		}
 		return &o.conn.server.line
 	case task.Key{}:
 		if s := o.conn.server; s.o.Tasks.Store == nil {

@@ -3,7 +3,6 @@ package turn
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +20,7 @@ func TestDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var line Line
 		ctx := context.WithValue(t.Context(), Key{}, &line)
-		processors := runtime.GOMAXPROCS(0)
+		processors := processors()
 		var mu sync.Mutex
 		var groups []int // of those that ran at the same time, in the order of their ends
 		running, most := 0, 0
@@ -48,8 +47,8 @@ func TestDo(t *testing.T) {
 		assert.Equal(t, most, processors)
 		assert.Equal(t, len(groups), 5*processors)
 		assert.Assert(t, slices.IsSorted(groups))
-		assert.Equal(t, line.running, 0)
-		assert.Equal(t, len(line.waiting), 0)
+		assert.Equal(t, line.work.running, 0)
+		assert.Equal(t, len(line.work.waiting), 0)
 	})
 }
 
@@ -59,7 +58,7 @@ func TestPrincipals(t *testing.T) {
 		var line Line
 		ctx := context.WithValue(t.Context(), Key{}, &line)
 		blocked := make(chan struct{})
-		for range runtime.GOMAXPROCS(0) - 1 {
+		for range processors() - 1 {
 			go Do(ctx, large+1, func() { <-blocked })
 		}
 		synctest.Wait()
@@ -78,10 +77,10 @@ func TestPrincipals(t *testing.T) {
 		assert.Equal(t, strings.Join(order, " "), "first a b c a b a b a a")
 
 		for i := range 1000 { // what is remembered of principals is bounded
-			line.add(make(chan struct{}), fmt.Sprint(i))
-			line.leave()
+			line.work.add(make(chan struct{}), line.work.nextRound(fmt.Sprint(i)))
+			line.work.leave(processors())
 		}
-		assert.Assert(t, len(line.rounds) <= 4, "%d", len(line.rounds))
+		assert.Assert(t, len(line.work.rounds) <= 4, "%d", len(line.work.rounds))
 	})
 }
 
@@ -91,7 +90,7 @@ func TestDoAtOnce(t *testing.T) {
 		var line Line
 		ctx := context.WithValue(t.Context(), Key{}, &line)
 		blocked := make(chan struct{})
-		for range runtime.GOMAXPROCS(0) {
+		for range processors() {
 			go func() {
 				defer func() { _ = recover() }()
 				Do(ctx, large+1, func() { <-blocked; panic("as a method of a value may") })
@@ -107,7 +106,7 @@ func TestDoAtOnce(t *testing.T) {
 		assert.Equal(t, time.Since(begin), time.Duration(0))
 		close(blocked)
 		synctest.Wait()
-		assert.Equal(t, line.running, 0)
+		assert.Equal(t, line.work.running, 0)
 	})
 }
 
@@ -117,7 +116,7 @@ func TestPatience(t *testing.T) {
 		var line Line
 		ctx := context.WithValue(t.Context(), Key{}, &line)
 		blocked := make(chan struct{})
-		for range runtime.GOMAXPROCS(0) {
+		for range processors() {
 			go Do(ctx, large+1, func() { <-blocked })
 		}
 		synctest.Wait()
@@ -133,7 +132,7 @@ func TestPatience(t *testing.T) {
 		synctest.Wait()
 		close(blocked)
 		synctest.Wait()
-		assert.Equal(t, line.running, 0)
-		assert.Equal(t, len(line.waiting), 0)
+		assert.Equal(t, line.work.running, 0)
+		assert.Equal(t, len(line.work.waiting), 0)
 	})
 }

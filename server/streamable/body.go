@@ -40,7 +40,7 @@ func (x *httpRequest) readBody() (*buffer.Buffer, *refusal) {
 		in = http.MaxBytesReader(x.w, x.r.Body, x.o.MaxBody)
 	}
 	b := buffer.Get(0)
-	err := fill(b, in, claimed, &x.memory)
+	err := x.fill(b, in, claimed)
 	if err == nil {
 		x.deadlines.BodyRead()
 		if text := jsonscan.TrimBOM(b.B); len(text) < len(b.B) {
@@ -48,6 +48,7 @@ func (x *httpRequest) readBody() (*buffer.Buffer, *refusal) {
 		}
 		return b, nil
 	}
+	x.message.EndBody()
 	b.Free()
 	if quota.IsRefusal(err) {
 		return nil, x.memory.bodyRefusal(err)
@@ -65,8 +66,9 @@ func (x *httpRequest) readBody() (*buffer.Buffer, *refusal) {
 
 // fill reads to EOF. claimed is the expected size, or -1. Because the client need not send what it
 // claims, the part of the buffer that is in use grows by doubling, from at most 64 KiB to the
-// size claimed, and more memory is reserved before each step.
-func fill(b *buffer.Buffer, in io.Reader, claimed int64, m *requestMemory) error {
+// size claimed. Before each step, the body waits for its turn to be read, and more memory is
+// reserved.
+func (x *httpRequest) fill(b *buffer.Buffer, in io.Reader, claimed int64) error {
 	room := int(claimed) + 1 // one more, to read to EOF
 	for room > buffer.Small {
 		room = (room + 1) / 2
@@ -77,7 +79,8 @@ func fill(b *buffer.Buffer, in io.Reader, claimed int64, m *requestMemory) error
 	}
 	for {
 		if room > buffer.Small {
-			if err := m.account().Resize(int64(buffer.Capacity(room))); err != nil {
+			x.message.Read(x.r.Context(), max(claimed, int64(room)))
+			if err := x.memory.account().Resize(int64(buffer.Capacity(room))); err != nil {
 				return err
 			}
 		}

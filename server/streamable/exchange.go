@@ -14,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/internal/sse"
+	"github.com/stdwire/stdwire/internal/turn"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/server"
 )
@@ -32,6 +33,7 @@ type exchange struct {
 	r           *http.Request
 	deadlines   httpdeadline.Request
 	memory      requestMemory
+	message     turn.Message    // which the body is
 	principal   string          // of the caller
 	credentials context.Context // ends with those of the caller; nil: never
 	observer    *observer

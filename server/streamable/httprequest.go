@@ -78,6 +78,7 @@ func (x *httpRequest) post() *refusal {
 		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest,
 			"Accept must list application/json and text/event-stream")
 	}
+	x.message = x.line.Message(x.principal)
 	b, refused := x.readBody()
 	if refused != nil {
 		return refused
@@ -90,18 +91,26 @@ func (x *httpRequest) post() *refusal {
 	if x.isHTTPSSE() {
 		return x.postHTTPSSE(b)
 	}
-	elements, err := rpc.SplitBatch(b.B, maxBatch)
+	var (
+		elements [][]byte
+		m        rpc.Message
+		head     messageMeta
+		err      error
+	)
+	x.message.Do(len(b.B), func() {
+		if elements, err = rpc.SplitBatch(b.B, maxBatch); err != nil || elements != nil {
+			return
+		}
+		if m, err = rpc.ParseMessage(b.B); err == nil {
+			head = readMessageMeta(&m)
+		}
+	})
 	if err != nil {
-		return x.malformed(b, rpc.ID{}, err)
+		return x.malformed(b, m.ID, err)
 	}
 	if elements != nil {
 		return x.postBatch(b, elements)
 	}
-	m, err := rpc.ParseMessage(b.B)
-	if err != nil {
-		return x.malformed(b, m.ID, err)
-	}
-	head := readMessageMeta(&m)
 	if refused := x.authorizeMessage(&m, head.subject); refused != nil {
 		return refused.forRequest(&m)
 	}

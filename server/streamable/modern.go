@@ -132,7 +132,7 @@ func statusOf(err error, h *messageMeta) int {
 func (x *httpRequest) newModernResponse(conn *server.Conn, accepts acceptedTypes) *modernResponse {
 	r := &modernResponse{x: &x.exchange, conn: conn, accepts: accepts}
 	r.ctx.Context, r.ctx.memory = x.r.Context(), &x.memory
-	r.ctx.line, r.ctx.principal = x.line, x.principal
+	r.ctx.message, r.ctx.principal = &x.message, x.principal
 	if !x.responses.add(r) {
 		r.ctx.cancel(ErrClosed)
 	}

@@ -18,7 +18,7 @@ type requestContext struct {
 	values          context.Context // has further values; nil: there are none
 	link            sessionLink     // of a request in a session
 	memory          *requestMemory
-	line            *turn.Line // of the server
+	message         *turn.Message
 	principal       string
 
 	mu       sync.Mutex
@@ -32,10 +32,11 @@ type requestContext struct {
 func (s *session) newRequestContext(x *exchange, st *stream) *requestContext {
 	c := &struct {
 		requestContext
-		own requestMemory
+		ownMemory  requestMemory
+		ownMessage turn.Message
 	}{requestContext: requestContext{Context: s.ctx, values: x.r.Context(),
-		link: sessionLink{s, st}, line: s.h.line, principal: s.principal}}
-	c.memory = &c.own
+		link: sessionLink{s, st}, principal: s.principal}, ownMessage: x.message}
+	c.memory, c.message = &c.ownMemory, &c.ownMessage
 	x.memory.moveTo(c.memory)
 	return &c.requestContext
 }
@@ -79,8 +80,8 @@ func (c *requestContext) Done() <-chan struct{} {
 
 func (c *requestContext) Err() error { return c.current().Err() }
 
-// Value implements [context.Context]. It adds the request's stream, memory account, line and
-// principal. The values of the connection's context come last, so that its end, which the context
+// Value implements [context.Context]. It adds the request's stream, memory account, message
+// and principal. The values of the connection's context come last, so that its end, which the context
 // package finds by a value, is not that of a request in a session.
 func (c *requestContext) Value(key any) any {
 	switch key {
@@ -89,7 +90,7 @@ func (c *requestContext) Value(key any) any {
 	case quota.Key{}:
 		return c.memory.account()
 	case turn.Key{}:
-		return c.line
+		return c.message
 	case contextkey.Principal{}:
 		return c.principal
 	}

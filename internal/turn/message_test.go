@@ -1,0 +1,146 @@
+package turn
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+// Messages that have begun end before others begin.
+func TestMessages(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	synctest.Test(t, func(t *testing.T) {
+		var line Line
+		begun, most, ended := 0, 0, 0 // one processor: the work of one message at a time
+		for range 20 {
+			go func() {
+				m := line.Message("")
+				for i := range turnsOfRound {
+					m.Do(large+1, func() {
+						if i == 0 {
+							begun++
+						}
+						most = max(most, begun)
+						time.Sleep(patience / 1000) // of the bubble
+						if i == turnsOfRound-1 {
+							begun--
+							ended++
+						}
+					})
+				}
+			}()
+		}
+		time.Sleep(patience)
+		synctest.Wait()
+		assert.Equal(t, ended, 20)
+		assert.Assert(t, most <= 2, "%d", most)
+		assert.Equal(t, line.work.running, 0)
+	})
+}
+
+// Messages with a lot of work let others begin after their round.
+func TestMessagesWithMuchWork(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	synctest.Test(t, func(t *testing.T) {
+		var line Line
+		const messages = 3 // that take turns with one another
+		works, before := 0, 0
+		for range messages {
+			go func() {
+				m := line.Message("")
+				for range 10 * turnsOfRound {
+					m.Do(large+1, func() {
+						works++
+						time.Sleep(patience / 1000) // of the bubble
+					})
+				}
+			}()
+		}
+		synctest.Wait()
+		m := line.Message("")
+		m.Do(large+1, func() { before = works })
+		assert.Assert(t, before <= messages*turnsOfRound, "%d", before)
+		time.Sleep(patience)
+		synctest.Wait()
+		assert.Equal(t, works, messages*10*turnsOfRound)
+	})
+}
+
+// Bodies are read a few at a time, in the order of arrival, until they end or stall.
+func TestBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var line Line
+		n := bodies()
+		messages, read := make([]Message, 4*n), 0
+		for i := range messages {
+			messages[i] = line.Message("")
+			go func() {
+				messages[i].Read(t.Context(), large+1)
+				assert.Check(t, cmp.Equal(i, read))
+				read++
+			}()
+			synctest.Wait()
+		}
+		assert.Equal(t, read, n)
+		small := line.Message("")
+		small.Read(t.Context(), large) // does not wait
+		small.EndBody()
+		for i := range n {
+			if i%2 == 0 {
+				messages[i].EndBody()
+				messages[i].EndBody() // again has no effect
+			} else {
+				messages[i].Do(large+1, func() {})
+			}
+			synctest.Wait()
+			assert.Equal(t, read, n+i+1)
+		}
+		time.Sleep(stall - 1)
+		messages[n].Read(t.Context(), large+2) // has not stalled
+		synctest.Wait()
+		assert.Equal(t, read, 2*n)
+		time.Sleep(1)
+		synctest.Wait()
+		assert.Equal(t, read, 3*n-1)
+		time.Sleep(stall)
+		synctest.Wait()
+		assert.Equal(t, read, 4*n-1)
+		messages[n].Read(t.Context(), large+3) // which has stalled, and comes behind the last one
+		assert.Equal(t, read, 4*n)
+		for i := range messages {
+			messages[i].EndBody()
+		}
+		assert.Equal(t, line.bodies.running, 0)
+		assert.Equal(t, len(line.bodies.waiting), 0)
+	})
+}
+
+// A body whose request has ended waits no more, and gives its turn back.
+func TestBodiesOfEndedRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var line Line
+		ctx, cancel := context.WithCancel(t.Context())
+		begin, all := time.Now(), make(chan *Message)
+		for range 3 * bodies() {
+			go func() {
+				m := line.Message("")
+				m.Read(ctx, large+1)
+				all <- &m
+			}()
+		}
+		synctest.Wait()
+		assert.Equal(t, len(line.bodies.waiting), 2*bodies())
+		cancel()
+		for range 3 * bodies() {
+			(<-all).EndBody()
+		}
+		assert.Equal(t, time.Since(begin), time.Duration(0))
+		assert.Equal(t, line.bodies.running, 0)
+		assert.Equal(t, len(line.bodies.waiting), 0)
+	})
+}
