@@ -13,8 +13,8 @@ import (
 const stall = 10 * time.Millisecond
 
 // A Message is one that comes by itself, in a line. Its work has turns of one round, so that what
-// has begun ends before more begins. [Line.Message] makes it. A copy of one whose body has been read
-// may replace it.
+// has begun ends before more begins. [Line.Message] makes it. A copy of one whose body has been
+// read may replace it.
 type Message struct {
 	line      *Line
 	principal string
@@ -57,9 +57,9 @@ func bodies() int { return 2 * processors() }
 // Read is for the reader of the message's body. Call it each time before memory is used for more
 // than has come, such as twice as much; size is how many bytes the body has or, if that is unknown,
 // will have then. If that is large, Read waits until it is the body's turn, for a second at most,
-// or until ctx ends. The turn lasts until the message's first work, or [Message.EndBody], or for 10 ms
-// after Read was called last, if the client sends slowly; then the body comes without a turn, until
-// Read is called again. It is for one goroutine at a time.
+// or until ctx ends. The turn lasts until the message's first work, or [Message.EndBody], or for
+// 10 ms after Read was called last, if the client sends slowly; then the body comes without a turn,
+// until Read is called again. It is for one goroutine at a time.
 func (m *Message) Read(ctx context.Context, size int64) {
 	if size <= large {
 		return
