@@ -83,7 +83,8 @@ func TestBodies(t *testing.T) {
 			messages[i] = line.Message("")
 			go func() {
 				messages[i].Read(t.Context(), large+1)
-				if earlier := read.Add(1) - 1; i < 2*n { // of the others, several are read at a time
+				// of those that come later, several are read at the same time
+				if earlier := read.Add(1) - 1; i < 2*n {
 					assert.Check(t, cmp.Equal(int(earlier), i))
 				}
 			}()

@@ -80,8 +80,8 @@ func (c *requestContext) Done() <-chan struct{} {
 
 func (c *requestContext) Err() error { return c.current().Err() }
 
-// Value implements [context.Context]. It adds the request's stream, memory account, message
-// and principal. The values of the connection's context come last, so that its end, which the context
+// Value implements [context.Context]. It adds the request's stream, memory account, message and
+// principal. The values of the connection's context come last, so that its end, which the context
 // package finds by a value, is not that of a request in a session.
 func (c *requestContext) Value(key any) any {
 	switch key {
