@@ -67,15 +67,17 @@ func TestComparisonIsDrawn(t *testing.T) {
 	}
 }
 
-// The picture of growth matches its figures, which one run of the suite scale has saved.
-func TestGrowthPicture(t *testing.T) {
-	p, err := readPicture("growth.json")
-	assert.NilError(t, err)
-	text, err := os.ReadFile("growth.svg")
-	assert.NilError(t, err)
-	checkSVG(t, text)
-	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
-	assert.Equal(t, string(text), string(p.(*growth).svg()))
+// The pictures of growth match their figures, each of which one run of a suite has saved.
+func TestGrowthPictures(t *testing.T) {
+	for _, name := range []string{"growth", "load"} {
+		p, err := readPicture(name + ".json")
+		assert.NilError(t, err)
+		text, err := os.ReadFile(name + ".svg")
+		assert.NilError(t, err)
+		checkSVG(t, text)
+		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+		assert.Equal(t, string(text), string(p.(*growth).svg()))
+	}
 }
 
 func TestFigureOfMeasures(t *testing.T) {

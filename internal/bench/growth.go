@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A growth is a chart of each cost that the suite scale measures. All axes are logarithmic, and a
+// A growth is a chart of each cost that a suite which grows measures. All axes are logarithmic, and a
 // decade is as long on each, so that slopes are comparable.
 type growth struct {
 	Charts []growthChart `json:"charts"`
@@ -47,7 +47,7 @@ const (
 	maxName   = 24 // characters of the name of a line
 )
 
-// growthOf returns the growth of the measures of the suite scale. It leaves out costs that are not
+// growthOf returns the growth of the measures of a suite which grows. It leaves out costs that are not
 // positive, which a logarithmic scale does not have.
 func growthOf(all []measure) growth {
 	var g growth

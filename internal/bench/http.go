@@ -20,18 +20,19 @@ const (
 
 var httpBudgets = []budget{{http32, "go-sdk", 15}, {http32, "mcp-go", 3}, {http32, "net/http", 0.5}}
 
-// An httpProcess is a server process of this program.
+// An httpProcess is a server process that listens at an address.
 type httpProcess struct {
 	*process
 	address string
 }
 
 func startHTTP(name, profiles string) (*httpProcess, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	p, err := start(self, "-http-server", name, "-profile", profiles)
+	return startListener("-http-server", name, profiles)
+}
+
+// startListener starts this program as the server that a flag selects, and waits for its address.
+func startListener(flag, name, profiles string) (*httpProcess, error) {
+	p, err := startSelf(flag, name, "-profile", profiles)
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +42,15 @@ func startHTTP(name, profiles string) (*httpProcess, error) {
 		return nil, fmt.Errorf("%s did not start: %w", name, err)
 	}
 	return &httpProcess{p, address}, nil
+}
+
+// startSelf starts this program.
+func startSelf(args ...string) (*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return start(self, args...)
 }
 
 // command sends a command to the server, and returns its output.
@@ -72,26 +82,27 @@ func (p *process) cpu() (time.Duration, error) {
 	return time.Duration(user+system) * 10 * time.Millisecond, nil
 }
 
-// An httpRun is the result of calling a server for some time.
-type httpRun struct {
+// A loadRun is the result of calling a server for some time.
+type loadRun struct {
 	times             []time.Duration // sorted
 	took              time.Duration
-	cpu               time.Duration
-	earlyRSS, lateRSS float64 // RSS in MiB after a fifth of the time and at the end
+	cpu               time.Duration // of the server
+	earlyRSS, lateRSS float64       // RSS in MiB after a fifth of the time and at the end
+	peakRSS           float64       // since the start of the server, in MiB
 }
 
-func (r *httpRun) rate() float64 { return float64(len(r.times)) / r.took.Seconds() }
+func (r *loadRun) rate() float64 { return float64(len(r.times)) / r.took.Seconds() }
 
-func (r *httpRun) quantile(q float64) time.Duration {
+func (r *loadRun) quantile(q float64) time.Duration {
 	return r.times[int(q*float64(len(r.times)-1))]
 }
 
-func (r *httpRun) cpuPerCall() float64 {
+func (r *loadRun) cpuPerCall() float64 {
 	return float64(r.cpu.Microseconds()) / float64(len(r.times))
 }
 
 // run calls over several connections: for a fifth of d to warm up, and then for d.
-func (p *httpProcess) run(connections int, d time.Duration) (r *httpRun, err error) {
+func (p *httpProcess) run(connections int, d time.Duration) (r *loadRun, err error) {
 	return p.runClients(connections, d, p.open)
 }
 
@@ -113,14 +124,24 @@ func (p *httpProcess) openSize(size int) func(*httpClient) error {
 
 // runClients is like run, with connections that open prepares.
 func (p *httpProcess) runClients(connections int, d time.Duration,
-	open func(*httpClient) error) (r *httpRun, err error) {
+	open func(*httpClient) error) (r *loadRun, err error) {
 	clients, err := dialAll(p.address, connections, open)
 	defer closeAll(clients)
 	if err != nil {
 		return nil, err
 	}
-	r = &httpRun{}
-	if _, _, err = load(clients, d/5); err != nil {
+	return p.runLoad(d, func(d time.Duration) ([]time.Duration, time.Duration, error) {
+		return load(clients, d)
+	})
+}
+
+// runLoad calls for a fifth of d to warm up, and then for d. call returns the duration of each call
+// and of all.
+func (p *process) runLoad(d time.Duration,
+	call func(d time.Duration) (times []time.Duration, took time.Duration, err error),
+) (r *loadRun, err error) {
+	r = &loadRun{}
+	if _, _, err = call(d / 5); err != nil {
 		return nil, err
 	}
 	if r.earlyRSS, err = p.memory("VmRSS"); err != nil {
@@ -130,7 +151,7 @@ func (p *httpProcess) runClients(connections int, d time.Duration,
 	if err != nil {
 		return nil, err
 	}
-	if r.times, r.took, err = load(clients, d); err != nil {
+	if r.times, r.took, err = call(d); err != nil {
 		return nil, err
 	}
 	after, err := p.cpu()
@@ -139,7 +160,10 @@ func (p *httpProcess) runClients(connections int, d time.Duration,
 	}
 	r.cpu = after - before
 	slices.Sort(r.times)
-	r.lateRSS, err = p.memory("VmRSS")
+	if r.lateRSS, err = p.memory("VmRSS"); err != nil {
+		return nil, err
+	}
+	r.peakRSS, err = p.memory("VmHWM")
 	return r, err
 }
 
@@ -186,7 +210,7 @@ var httpLoads = []httpLoad{
 }
 
 // measure returns the rate of the calls, or else their median time.
-func (r *httpRun) measure(what, program string, rate bool) measure {
+func (r *loadRun) measure(what, program string, rate bool) measure {
 	if !rate {
 		return measure{what, program, microseconds(r.quantile(0.5)), "µs (p50)", false,
 			fmt.Sprintf("p99 %.0f µs, %.0f calls/s", microseconds(r.quantile(0.99)), r.rate())}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -46,6 +47,10 @@ type httpClient struct {
 	call []byte // the request that [load] sends
 }
 
+func (c *httpClient) Close() error { return c.conn.Close() }
+
+func (c *httpClient) SetDeadline(t time.Time) error { return c.conn.SetDeadline(t) }
+
 // dialHTTP dials from the loopback address with this number. Each of these addresses has its own
 // ports.
 func dialHTTP(address string, from int) (*httpClient, error) {
@@ -54,7 +59,9 @@ func dialHTTP(address string, from int) (*httpClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &httpClient{conn: conn, buf: make([]byte, 4<<10)}, nil
+	c := &httpClient{conn: conn, buf: make([]byte, 4<<10)}
+	// so that the port is free at once when the connection is closed: others need many
+	return c, conn.(*net.TCPConn).SetLinger(0)
 }
 
 // exchange sends a request and returns the response, which is valid until the next call.
@@ -106,28 +113,41 @@ func isComplete(answer []byte) bool {
 }
 
 func checkResponse(answer []byte) error {
-	if !bytes.HasPrefix(answer, []byte("HTTP/1.1 200 ")) || !bytes.Contains(answer, httpEcho) ||
-		bytes.Contains(answer, []byte(`"isError":true`)) {
+	if !bytes.HasPrefix(answer, []byte("HTTP/1.1 200 ")) || !isEcho(answer) {
 		return fmt.Errorf("the server says %.600s", answer)
 	}
 	return nil
 }
 
+// isEcho reports whether answer has the result of a call with the text httpEcho.
+func isEcho(answer []byte) bool {
+	return bytes.Contains(answer, httpEcho) && !bytes.Contains(answer, []byte(`"isError":true`))
+}
+
 // portsPerAddress is how many connections one loopback address makes to one server.
 const portsPerAddress = 20_000
 
-// dialAll opens n connections, eight at a time, and calls f with each.
+// dialAll opens n connections and calls f with each, eight at a time.
 func dialAll(address string, n int, f func(*httpClient) error) ([]*httpClient, error) {
-	clients, errs := make([]*httpClient, n), make([]error, n)
+	return openAll(n, func(i int) (*httpClient, error) {
+		c, err := dialHTTP(address, i/portsPerAddress)
+		if err == nil {
+			err = f(c)
+		}
+		return c, err
+	})
+}
+
+// openAll opens n connections, eight at a time. If one fails, the others are returned too, for
+// closeAll.
+func openAll[C any](n int, open func(i int) (C, error)) ([]C, error) {
+	clients, errs := make([]C, n), make([]error, n)
 	var wg sync.WaitGroup
 	const workers = 8
 	for first := range workers {
 		wg.Go(func() {
 			for i := first; i < n; i += workers {
-				if clients[i], errs[i] = dialHTTP(address, i/portsPerAddress); errs[i] == nil {
-					errs[i] = f(clients[i])
-				}
-				if errs[i] != nil {
+				if clients[i], errs[i] = open(i); errs[i] != nil {
 					return
 				}
 			}
@@ -146,25 +166,36 @@ func firstError(errs []error) error {
 	return nil
 }
 
-func closeAll(clients []*httpClient) {
+// closeAll closes the connections that have been opened.
+func closeAll[C interface {
+	comparable
+	io.Closer
+}](clients []C) {
+	var none C
 	for _, c := range clients {
-		if c != nil {
-			c.conn.Close()
+		if c != none {
+			c.Close()
 		}
 	}
 }
 
+// A loadClient makes one call at a time.
+type loadClient interface {
+	SetDeadline(time.Time) error
+	echo() error // makes a call and checks the response
+}
+
 // load keeps one call in flight on each connection for about d, and returns the duration of each
 // call.
-func load(
-	clients []*httpClient, d time.Duration,
+func load[C loadClient](
+	clients []C, d time.Duration,
 ) (times []time.Duration, took time.Duration, err error) {
 	each, errs := make([][]time.Duration, len(clients)), make([]error, len(clients))
 	var wg sync.WaitGroup
 	begin := time.Now()
 	for i, c := range clients {
 		wg.Go(func() {
-			errs[i] = c.conn.SetDeadline(begin.Add(d + responseTimeout))
+			errs[i] = c.SetDeadline(begin.Add(d + responseTimeout))
 			for before := begin; errs[i] == nil && before.Sub(begin) < d; {
 				if errs[i] = c.echo(); errs[i] != nil {
 					return

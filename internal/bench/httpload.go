@@ -73,7 +73,7 @@ func (p *process) waitForGoroutines(want string) error {
 // httpListeners opens as many subscriptions as allowed, keeps them idle for some time, and then
 // changes the list of tools.
 func httpListeners(o options) (all []measure, err error) {
-	n, err := allowedListeners(o.listeners)
+	n, err := allowedConnections(o.listeners)
 	if err != nil {
 		return nil, err
 	}
@@ -183,15 +183,15 @@ func (c *httpClient) waitForMethod(method string, within time.Duration) error {
 	}
 }
 
-// allowedListeners returns how many of n subscriptions the limit of open files allows, which is the
+// allowedConnections returns how many of n connections the limit of open files allows, which is the
 // same for both processes. The Go runtime has raised it to the maximum.
-func allowedListeners(n int) (int, error) {
+func allowedConnections(n int) (int, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return 0, err
 	}
 	if allowed := int(limit.Max) - 100; allowed < n {
-		fmt.Fprintf(os.Stderr, "bench: only %d listeners: more files may not be open\n", allowed)
+		fmt.Fprintf(os.Stderr, "bench: only %d connections: more files may not be open\n", allowed)
 		return allowed, nil
 	}
 	return n, nil

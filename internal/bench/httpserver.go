@@ -38,7 +38,7 @@ var httpPrograms = []httpProgram{
 		dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Type: dispatch.Read},
 			echo)
 		added := 0
-		return streamable.Options{MaxStreams: maxListeners}.New(
+		return streamable.Options{MaxRequests: maxListeners, MaxStreams: maxListeners}.New(
 				server.New(server.Info{Name: "echo", Version: "1"}, catalog)), func() {
 				added++
 				dispatch.Add(catalog,

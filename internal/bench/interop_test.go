@@ -26,6 +26,10 @@ import (
 
 func TestMain(m *testing.M) {
 	conformance.PlayRole()
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test.") {
+		main() // a server process of a suite
+		return
+	}
 	os.Exit(m.Run())
 }
 

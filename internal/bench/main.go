@@ -6,13 +6,14 @@
 //	go run . -suite http-load -time 60s -repeat 1
 //	go run . -suite gateway-load -repeat 1
 //	go run . -suite scale -time 200ms
+//	go run . -suite scale-load -time 300ms
 //	go run . -suite telemetry -time 3s
 //	go run . -suite retrieval -repeat 1
 //	go run . -suite redis
 //	go run . -suite rules
 //	go run . -against REV [-suite …] [-time 1s] [-repeat 3]
 //	go run . [-suite …] -svg FILE [-save FILE.json]
-//	go run . -suite scale -svg FILE [-save FILE.json]
+//	go run . -suite scale|scale-load -svg FILE [-save FILE.json]
 //	go run . -draw FILE.json -svg FILE
 //
 // Absolute numbers depend on the machine; compare the ratios. Each number is the median of the
@@ -28,8 +29,9 @@
 //
 // With -svg, the program also draws the numbers that it has beside those of other programs as bars
 // in an SVG file; with -save, it writes them as JSON, which -draw draws later, without measuring.
-// comparison.svg is drawn from comparison.json, figures of README.md. The suite scale, run alone,
-// is drawn as lines: how each cost grows with the number of things.
+// comparison.svg is drawn from comparison.json, figures of README.md. The suites scale and
+// scale-load, each run alone, are drawn as lines: how each cost grows with the number of things that
+// a server has, and with the load on a server process.
 //
 // With -against, the program measures stdwire of the work tree beside stdwire of a commit, and
 // prints the best value of the repeats and the ratio of the costs: a row with more than 1.10× is
@@ -83,26 +85,28 @@ type suite struct {
 	name    string
 	run     func(o options) ([]measure, error)
 	budgets []budget
+	grows   bool // whether its rows are those of scaleRow, and are drawn as a growth
 }
 
 var suites = []suite{
-	{"rpc", rpcSuite, nil},
-	{"pipe", pipeSuite, nil},
-	{"stdio", stdioSuite, nil},
-	{"client", clientSuite("stdio"), clientBudgets("stdio")},
-	{"client-http", clientSuite("HTTP"), clientBudgets("HTTP")},
-	{"start", startSuite, nil},
-	{"auth", authSuite, authBudgets()},
-	{"http", httpSuite, httpBudgets},
-	{"gateway", gatewaySuite, gatewayBudgets},
-	{"gateway-http", gatewayHTTPSuite, gatewayHTTPBudgets()},
-	{"http-load", httpLoadSuite, nil},
-	{"gateway-load", gatewayLoadSuite, nil},
-	{"scale", scaleSuite, nil},
-	{"telemetry", telemetrySuite, nil},
-	{"retrieval", retrievalSuite, nil},
-	{"redis", redisSuite, nil},
-	{"rules", rulesSuite, nil},
+	{"rpc", rpcSuite, nil, false},
+	{"pipe", pipeSuite, nil, false},
+	{"stdio", stdioSuite, nil, false},
+	{"client", clientSuite("stdio"), clientBudgets("stdio"), false},
+	{"client-http", clientSuite("HTTP"), clientBudgets("HTTP"), false},
+	{"start", startSuite, nil, false},
+	{"auth", authSuite, authBudgets(), false},
+	{"http", httpSuite, httpBudgets, false},
+	{"gateway", gatewaySuite, gatewayBudgets, false},
+	{"gateway-http", gatewayHTTPSuite, gatewayHTTPBudgets(), false},
+	{"http-load", httpLoadSuite, nil, false},
+	{"gateway-load", gatewayLoadSuite, nil, false},
+	{"scale", scaleSuite, nil, true},
+	{"scale-load", scaleLoadSuite, nil, true},
+	{"telemetry", telemetrySuite, nil, false},
+	{"retrieval", retrievalSuite, nil, false},
+	{"redis", redisSuite, nil, false},
+	{"rules", rulesSuite, nil, false},
 }
 
 func main() {
@@ -131,6 +135,8 @@ func main() {
 		"run the server of the suite telemetry that records this")
 	transport := flag.String("transport", "stdio",
 		"of that server: stdio, or http until standard input ends")
+	loaded := flag.String("loaded", "",
+		"run the server of the suite scale-load: stdio, or unix until standard input ends")
 	copying := flag.Bool("copy", false,
 		"start the server, and copy bytes between it and standard input and output")
 	url := flag.String("url", "",
@@ -151,6 +157,8 @@ func main() {
 		role = func() error { return runEchoServer(*answers, *era) }
 	case *recorder != "":
 		role = func() error { return serveRecorded(*recorder, *transport, o.profiles) }
+	case *loaded != "":
+		role = func() error { return serveLoaded(*loaded, o.profiles) }
 	case *copying:
 		role = func() error { return copyBytes(*era) }
 	case *clientName != "":
@@ -183,10 +191,12 @@ func main() {
 			os.Exit(2)
 		}
 	}
-	grows := slices.Contains(selected, "scale")
-	if grows && len(selected) > 1 && (*svg != "" || *save != "") {
-		fmt.Fprintln(os.Stderr, "bench: the suite scale has a picture of its own: "+
-			"run it apart from the suites that are compared")
+	growing := slices.IndexFunc(suites, func(s suite) bool {
+		return s.grows && slices.Contains(selected, s.name)
+	})
+	if growing >= 0 && len(selected) > 1 && (*svg != "" || *save != "") {
+		fmt.Fprintf(os.Stderr, "bench: the suite %s has a picture of its own: run it alone\n",
+			suites[growing].name)
 		os.Exit(2)
 	}
 	if *revision != "" {
@@ -218,7 +228,7 @@ func main() {
 	}
 	f := figureOf(drawn)
 	var p picture = &f
-	if grows {
+	if growing >= 0 {
 		g := growthOf(drawn)
 		p = &g
 	}

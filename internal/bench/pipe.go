@@ -209,3 +209,8 @@ func callFrame(tool string, id int, text string) []byte {
 		`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"text":%q}}}`+
 			"\n", id, tool, text)
 }
+
+// modern returns a call of callFrame as a modern client makes it.
+func modern(frame []byte) []byte {
+	return bytes.Replace(frame, []byte(`"name"`), []byte(modernMeta+`,"name"`), 1)
+}

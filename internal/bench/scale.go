@@ -93,7 +93,7 @@ func scaleSuite(o options) ([]measure, error) { return measureScales(o.time, mat
 func measureScales(d time.Duration, limit int) (all []measure, err error) {
 	for _, s := range scales {
 		last := min(s.max, limit)
-		var before []float64 // costs
+		table := scaleTable{things: s.things}
 		for n, nBefore, memoryBefore := 1, 0, 0.0; n > nBefore; n = min(10*n, last) {
 			empty := memory()
 			begin := time.Now()
@@ -120,29 +120,42 @@ func measureScales(d time.Duration, limit int) (all []measure, err error) {
 					value: microseconds(timed.p99())})
 			}
 			running.stop()
-			for i, m := range rows {
-				if before != nil && before[i] > 0 && m.value > 0 {
-					if m.extra != "" {
-						m.extra += ", "
-					}
-					m.extra += fmt.Sprintf("n^%.2f", math.Log(m.value/before[i])/
-						math.Log(float64(n)/float64(nBefore)))
-				}
-				m.what = scaleRow(n, s.things, m.what)
-				m.program = "stdwire"
-				all = append(all, m)
-			}
-			before = before[:0]
-			for _, m := range rows {
-				before = append(before, m.value)
-			}
+			table.add(n, rows)
 			nBefore, memoryBefore = n, used
 		}
+		all = append(all, table.rows...)
 	}
 	return all, nil
 }
 
-// scaleRow returns the name of a row of the suite scale.
+// A scaleTable has the costs with growing numbers of one kind of things.
+type scaleTable struct {
+	things string
+	rows   []measure
+	before int       // the number that was added last; 0 for none
+	costs  []float64 // with that number
+}
+
+// add adds the costs with n things, and to each the exponent of its growth since the number before.
+func (t *scaleTable) add(n int, costs []measure) {
+	before := t.costs
+	t.costs = nil
+	for i, m := range costs {
+		t.costs = append(t.costs, m.value)
+		if before != nil && before[i] > 0 && m.value > 0 {
+			if m.extra != "" {
+				m.extra += ", "
+			}
+			m.extra += fmt.Sprintf("n^%.2f", math.Log(m.value/before[i])/
+				math.Log(float64(n)/float64(t.before)))
+		}
+		m.what, m.program = scaleRow(n, t.things, m.what), "stdwire"
+		t.rows = append(t.rows, m)
+	}
+	t.before = n
+}
+
+// scaleRow returns the name of a row of a suite that grows.
 func scaleRow(n int, things, cost string) string { return fmt.Sprintf("%d %s: %s", n, things, cost) }
 
 // memory returns the bytes of the heap and of stacks in use.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -134,7 +133,7 @@ func (l stdioLoad) run(path string, d time.Duration) (*inFlightRun, error) {
 	}
 	frame := callFrame("echo", 1, strings.Repeat("x", l.size))
 	if l.modern {
-		frame = bytes.Replace(frame, []byte(`"name"`), []byte(modernMeta+`,"name"`), 1)
+		frame = modern(frame)
 	} else if err := p.open(); err != nil {
 		return nil, errors.Join(err, p.cmd.Process.Kill())
 	}
