@@ -31,6 +31,9 @@ const (
 	sizeUnit       = 64       // of the texts whose sizes differ, in bytes
 	maxSize        = 16 << 20 // of a text, in bytes
 	maxConnections = 19_900
+
+	// stdioTimeout is for the responses to calls over stdio, of up to 32 MiB each.
+	stdioTimeout = 2 * time.Minute
 )
 
 // scaleLoadSuite measures how the costs of a server process grow with the load on it: modern calls
@@ -91,7 +94,7 @@ func loadStdio(calls, size int, o options) (*loadRun, error) {
 	}
 	defer p.stop()
 	// reads from pipes have no deadline
-	defer time.AfterFunc(2*o.time+responseTimeout, func() { _ = p.cmd.Process.Kill() }).Stop()
+	defer time.AfterFunc(2*o.time+stdioTimeout, func() { _ = p.cmd.Process.Kill() }).Stop()
 	// The response has the text twice. A buffer that is too small would make the client slow.
 	p.in = bufio.NewReaderSize(p.in, 2*size+64<<10)
 	frame := modern(callFrame("echo", 1, strings.Repeat("x", size)))
