@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// A growth is a chart of each cost that a suite which grows measures. All axes are logarithmic, and a
-// decade is as long on each, so that slopes are comparable.
+// A growth is a chart of each cost that a suite which grows measures. All axes are logarithmic, and
+// a decade is as long on each, so that slopes are comparable.
 type growth struct {
 	Charts []growthChart `json:"charts"`
 }
@@ -47,8 +47,8 @@ const (
 	maxName   = 24 // characters of the name of a line
 )
 
-// growthOf returns the growth of the measures of a suite which grows. It leaves out costs that are not
-// positive, which a logarithmic scale does not have.
+// growthOf returns the growth of the measures of a suite which grows. It leaves out costs that are
+// not positive, which a logarithmic scale does not have.
 func growthOf(all []measure) growth {
 	var g growth
 	for _, m := range all {

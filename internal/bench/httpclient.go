@@ -124,8 +124,8 @@ func isEcho(answer []byte) bool {
 	return bytes.Contains(answer, httpEcho) && !bytes.Contains(answer, []byte(`"isError":true`))
 }
 
-// portsPerAddress is how many connections one loopback address makes to one server. It is a third of
-// the ports that Linux offers, among which it soon finds a free one.
+// portsPerAddress is how many connections one loopback address makes to one server. It is a third
+// of the ports that Linux offers, among which it soon finds a free one.
 const portsPerAddress = 10_000
 
 // dialAll opens n connections and calls f with each, eight at a time.

@@ -30,8 +30,8 @@
 // With -svg, the program also draws the numbers that it has beside those of other programs as bars
 // in an SVG file; with -save, it writes them as JSON, which -draw draws later, without measuring.
 // comparison.svg is drawn from comparison.json, figures of README.md. The suites scale and
-// scale-load, each run alone, are drawn as lines: how each cost grows with the number of things that
-// a server has, and with the load on a server process.
+// scale-load, each run alone, are drawn as lines: how each cost grows with the number of things
+// that a server has, and with the load on a server process.
 //
 // With -against, the program measures stdwire of the work tree beside stdwire of a commit, and
 // prints the best value of the repeats and the ratio of the costs: a row with more than 1.10× is

@@ -147,8 +147,8 @@ func loadUnix(n int, o options) (*loadRun, error) {
 	})
 }
 
-// firstCall makes a call, so that the server has accepted the connection before another is made. The
-// system refuses connections to a Unix socket if too many wait.
+// firstCall makes a call, so that the server has accepted the connection before another is made.
+// The system refuses connections to a Unix socket if too many wait.
 func firstCall(c loadClient) error {
 	if err := c.SetDeadline(time.Now().Add(responseTimeout)); err != nil {
 		return err
