@@ -22,6 +22,7 @@ import (
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/child"
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/timeout"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -201,17 +202,16 @@ func (c *Client) awaitExit() {
 	if errors.Is(c.peer.Err(), framing.ErrTooLarge) {
 		return // see newLostError
 	}
-	// In parts, so that a pause of this whole program, on a busy machine, does not use it up.
-	const parts = 5
-	for range parts {
+	timeout.InParts(exitTimeout, func(part time.Duration) bool {
 		select {
 		case <-c.proc.Done():
-			return
+			return true
 		case <-c.explained:
-			return
-		case <-time.After(exitTimeout / parts):
+			return true
+		case <-time.After(part):
+			return false
 		}
-	}
+	})
 }
 
 // newLostError adds the exit status of the process to the error that ended the connection. It waits

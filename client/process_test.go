@@ -23,6 +23,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -187,13 +188,9 @@ func fake(name string) Command {
 func gone(t *testing.T, pid int) {
 	t.Helper()
 	// a process that was just killed may take a moment
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-		if syscall.Kill(-pid, 0) == syscall.ESRCH || runtime.GOOS == "linux" && !alive(pid) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Errorf("process group %d lives on", pid)
+	eventually.True(t, fmt.Sprintf("process group %d has ended", pid), func() bool {
+		return syscall.Kill(-pid, 0) == syscall.ESRCH || runtime.GOOS == "linux" && !alive(pid)
+	})
 }
 
 // alive reports whether a process group has a member that is not a zombie, which only init can

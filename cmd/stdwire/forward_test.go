@@ -7,10 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -27,6 +24,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/internal/freeport"
 	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -35,15 +33,8 @@ import (
 func serveReplica(t *testing.T, store *redistest.Server, scheme string, args ...string) (*exec.Cmd,
 	*url.URL) {
 	t.Helper()
-	// A port of those that systems, by default, give to nobody who does not ask for it: any other
-	// may be taken again before the server listens.
-	free, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 15_000+rand.N(15_000)))
-	for tries := 1; err != nil && tries < 100; tries++ {
-		free, err = net.Listen("tcp", fmt.Sprint("127.0.0.1:", 15_000+rand.N(15_000)))
-	}
+	address, err := freeport.Address()
 	assert.NilError(t, err)
-	address := free.Addr().String()
-	assert.NilError(t, free.Close())
 	cmd, _, _ := stdwire(t, append([]string{"serve", "--http", address,
 		"--state-key-env", "STDWIRE_TEST_KEY", "--store", "unix://" + store.Options.Address,
 		"--replica-url", scheme + "://" + address}, args...)...)

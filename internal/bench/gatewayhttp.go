@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/freeport"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -110,14 +110,6 @@ func (f *gatewayServer) result() (result any, err error) {
 	return result, json.Unmarshal(jsonscan.Member(body, "result"), &result)
 }
 
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
-}
-
 // startOverHTTP starts the gateway over HTTP.
 func (g *gatewayBinary) startOverHTTP() (*gatewayServer, error) {
 	words, err := echoServerCommand("legacy")
@@ -128,7 +120,7 @@ func (g *gatewayBinary) startOverHTTP() (*gatewayServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, err := freeAddress()
+	address, err := freeport.Address()
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +134,7 @@ func (g *gatewayBinary) startMCPProxy(binary string) (*gatewayServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, err := freeAddress()
+	address, err := freeport.Address()
 	if err != nil {
 		return nil, err
 	}

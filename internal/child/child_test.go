@@ -14,6 +14,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/internal/eventually"
 )
 
 func TestRoundTrip(t *testing.T) {
@@ -216,7 +218,7 @@ func TestNothingLeft(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, openFiles(), descriptors) // at Done, not some time after
 	}
-	eventually(t, "no more goroutines than before",
+	eventually.True(t, "no more goroutines than before",
 		func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/timeout"
 )
 
 // Limits of reading a pipe whose writer has exited but which another process holds open.
@@ -21,21 +23,23 @@ const (
 // Read does not look at the pipe when its deadline has passed already, as it may have if this whole
 // process had to pause in between. So the quiet time is waited for in parts.
 func drain(f *os.File, sink func([]byte)) (held bool) {
-	const parts = 5
 	buf := make([]byte, readSize)
 	end := time.Now().Add(drainTime)
-	for total, quiet := 0, 0; total < drainBytes && quiet < parts && time.Now().Before(end); {
-		f.SetReadDeadline(time.Now().Add(drainQuiet / parts))
-		n, err := f.Read(buf)
-		sink(buf[:n])
-		switch total += n; {
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			quiet++
-		case err != nil:
-			return false
-		default:
-			quiet = 0
+	for total := 0; total < drainBytes && time.Now().Before(end); {
+		var n int
+		var err error
+		if !timeout.InParts(drainQuiet, func(part time.Duration) bool {
+			f.SetReadDeadline(time.Now().Add(part))
+			n, err = f.Read(buf)
+			return !errors.Is(err, os.ErrDeadlineExceeded)
+		}) {
+			return true
 		}
+		sink(buf[:n])
+		if err != nil {
+			return false
+		}
+		total += n
 	}
 	return true
 }

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/eventually"
 )
 
 const fixtureEnv = "CHILD_FIXTURE"
@@ -218,22 +220,7 @@ func awaitDone(t *testing.T, p *Process) {
 	}
 }
 
-// eventually polls until ok returns true, and fails the test if that takes too long.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(patience)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("%s: still not", what)
-		}
-	}
-}
-
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })
+	eventually.True(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/timeout"
 )
 
 const (
@@ -121,32 +122,27 @@ func (t *tail) text() string {
 type tee struct{ w io.Writer }
 
 // write reports whether the writer still works; if not, it must not be called again. The goroutine
-// gets a copy of b, because a Write that blocks keeps it. The time that it has is measured in
-// parts, so that a pause of this whole process, on a busy machine, does not use it up.
+// gets a copy of b, because a Write that blocks keeps it.
 func (t *tee) write(b []byte) bool {
 	b = slices.Clone(b)
-	result := make(chan bool, 1)
+	works, returned := false, make(chan struct{})
 	go func() {
-		works := false
-		defer func() { result <- works }() // deferred, because Write may call runtime.Goexit
+		defer close(returned) // deferred, because Write may call runtime.Goexit
 		_ = contain.Call(func() {
 			_, err := t.w.Write(b)
 			works = err == nil
 		})
 	}()
-	const parts = 5
-	timer := time.NewTimer(teePatience / parts)
-	defer timer.Stop()
-	for range parts {
+	timeout.InParts(teePatience, func(part time.Duration) bool {
 		select {
-		case works := <-result:
-			return works
-		case <-timer.C:
-			timer.Reset(teePatience / parts)
+		case <-returned:
+			return true
+		case <-time.After(part):
+			return false
 		}
-	}
+	})
 	select {
-	case works := <-result: // during a pause in the last part
+	case <-returned: // perhaps during a pause in the last part
 		return works
 	default:
 		return false

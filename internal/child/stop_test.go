@@ -12,6 +12,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/internal/eventually"
 )
 
 // rung is a step of the shutdown at which a child ends, and the expected exit.
@@ -65,7 +67,7 @@ func TestStopContextCutsGrace(t *testing.T) {
 	assert.Equal(t, readLine(t, p.Stdout()), "ready")
 	patient := make(chan error)
 	go func() { patient <- p.Close() }()
-	eventually(t, "the first Stop is at it", p.stopped.Load)
+	eventually.True(t, "the first Stop is at it", p.stopped.Load)
 	exit, err := p.Stop(expired())
 	assert.NilError(t, err)
 	assert.Equal(t, exit.Signal, os.Signal(syscall.SIGKILL))

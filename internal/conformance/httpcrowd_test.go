@@ -16,6 +16,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -70,12 +71,8 @@ func (s *site) descriptors() int {
 // settles waits until the server's process has no more of them than before.
 func (s *site) settles(before int) {
 	s.t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(time.Minute); s.descriptors() > before; <-tick.C {
-		assert.Assert(s.t, time.Now().Before(end),
-			"the server has %d descriptors open; before, it had %d", s.descriptors(), before)
-	}
+	eventually.True(s.t, fmt.Sprintf("the server has no more than %d descriptors open", before),
+		func() bool { return s.descriptors() <= before })
 }
 
 // Clients disconnect while the server sends them messages, or before they have sent a whole

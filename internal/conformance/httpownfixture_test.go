@@ -16,6 +16,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/conformance"
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -101,9 +102,7 @@ func (o *own) givesUp(url string) {
 	ended := func() {
 		t.Helper()
 		gone++
-		for end := time.Now().Add(time.Minute); o.n("ended", `{}`) != gone; {
-			assert.Assert(t, time.Now().Before(end), "%d calls have not ended", gone)
-		}
+		eventually.True(t, "the call has ended", func() bool { return o.n("ended", `{}`) == gone })
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := o.CallTool(ctx, "block", nil,

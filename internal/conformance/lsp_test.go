@@ -22,6 +22,7 @@ import (
 
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/child"
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/lsp"
 	"gotest.tools/v3/assert"
@@ -284,11 +285,8 @@ func TestLanguageServer(t *testing.T) {
 	assert.ErrorIs(t, peer.Call(ctx, "late", nil, nil), rpc.ErrClosed)
 
 	// Nothing is left running: no process of the server's group, and no goroutine of this package.
-	for deadline := time.Now().Add(time.Minute); groupRuns(t, server.Pid()) ||
-		runtime.NumGoroutine() > before; runtime.Gosched() {
-		assert.Assert(t, time.Now().Before(deadline), "%d goroutines, %d before",
-			runtime.NumGoroutine(), before)
-	}
+	eventually.True(t, fmt.Sprintf("no process and no more than %d goroutines are left", before),
+		func() bool { return !groupRuns(t, server.Pid()) && runtime.NumGoroutine() <= before })
 }
 
 // groupRuns reports whether a process of a group is left. A zombie that its new parent has not

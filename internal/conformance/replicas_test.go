@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -18,9 +17,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/eventually"
+	"github.com/stdwire/stdwire/internal/freeport"
 )
 
 // nginxConf sends each request to the next server, regardless of the client, and does not buffer
@@ -55,18 +56,12 @@ http {
 }
 `
 
-// freeAddress returns a local address that nobody listens on. Its port is one of those that
-// systems, by default, give to nobody who does not ask for it, as everything else that runs here
-// might get it before the caller.
+// freeAddress returns a local address that nobody listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	free, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 15_000+rand.N(15_000)))
-	for tries := 1; err != nil && tries < 100; tries++ {
-		free, err = net.Listen("tcp", fmt.Sprint("127.0.0.1:", 15_000+rand.N(15_000)))
-	}
+	address, err := freeport.Address()
 	assert.NilError(t, err)
-	defer free.Close()
-	return free.Addr().String()
+	return address
 }
 
 // balance starts nginx in front of servers, and returns its endpoint and the one that sends again.
@@ -90,13 +85,13 @@ func (b *bench) balance(addresses ...string) (url, resending string) {
 		_ = balancer.Wait()
 	})
 	for _, address := range []string{one, two} {
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-			if c, err := net.Dial("tcp", address); err == nil {
+		eventually.True(b.t, "nginx listens", func() bool {
+			c, err := net.Dial("tcp", address)
+			if err == nil {
 				c.Close()
-				break
 			}
-			assert.Assert(b.t, time.Now().Before(deadline), "nginx does not listen")
-		}
+			return err == nil
+		})
 	}
 	return "http://" + one + "/mcp", "http://" + two + "/mcp"
 }

@@ -18,6 +18,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/eventually"
 )
 
 const (
@@ -85,10 +86,8 @@ func TestSoak(t *testing.T) {
 		early.Load(), late)
 	b.ended()
 	// goroutines of other tests may have ended meanwhile, and those of the client be about to end
-	for end := time.Now().Add(time.Minute); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
-		assert.Assert(t, time.Now().Before(end), "%d goroutines, and there were %d",
-			runtime.NumGoroutine(), goroutines)
-	}
+	eventually.True(t, fmt.Sprintf("no more than %d goroutines run", goroutines),
+		func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 
 // rss returns the resident memory of a process in KiB.

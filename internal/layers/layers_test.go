@@ -30,12 +30,14 @@ var layers = []struct {
 	{"internal/buffer", nil},
 	{"internal/contain", nil},
 	{"internal/quota", nil},
-	{"internal/rate", []string{"internal/quota"}},
+	{"internal/roundrobin", nil},
+	{"internal/rate", []string{"internal/quota", "internal/roundrobin"}},
 	{"internal/backoff", nil},
 	{"internal/ondemand", nil},
 	{"internal/contextkey", nil},
 	{"internal/wake", nil},
-	{"internal/turn", []string{"internal/contextkey"}},
+	{"internal/turn", []string{"internal/contextkey", "internal/roundrobin"}},
+	{"internal/timeout", nil},
 	{"internal/httpdeadline", nil},
 	{"internal/keepalive", nil},
 	{"internal/jsonscan", nil},
@@ -61,7 +63,8 @@ var layers = []struct {
 	{"internal/jsondiff", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/jsonedit", []string{"internal/jsondiff", "internal/jsonscan", "internal/toml"}},
 	{"internal/processgroup", nil},
-	{"internal/child", []string{"internal/contain", "internal/printable", "internal/processgroup"}},
+	{"internal/child", []string{"internal/contain", "internal/printable", "internal/processgroup",
+		"internal/timeout"}},
 	{"internal/lograte", []string{"internal/contain"}},
 	{"internal/sse", nil},
 	{"internal/hostname", nil},
@@ -199,7 +202,7 @@ var layers = []struct {
 	{"client", []string{"internal/elicitschema", "internal/extensionid", "internal/contextkey",
 		"internal/contain", "internal/ondemand",
 		"internal/skill", "internal/printable", "internal/jsonscan",
-		"internal/jsonexact",
+		"internal/jsonexact", "internal/timeout",
 		"internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema", "internal/lograte",
 		"client/internal/cache", "client/internal/cancelled", "client/internal/changes",
 		"client/internal/era", "client/internal/errtext", "client/internal/listed",
@@ -304,7 +307,7 @@ var layers = []struct {
 		"internal/wake",
 	}},
 	{"cmd/stdwire/internal/guard", []string{
-		"internal/processgroup", "internal/child",
+		"internal/processgroup", "internal/child", "internal/timeout",
 	}},
 	{"cmd/stdwire/internal/tap", []string{
 		"internal/jsonexact", "internal/jsonscan", "internal/printable", "internal/jsondiff",
@@ -684,14 +687,14 @@ var layers = []struct {
 
 // mayLinkHTTP are the packages that may link net/http.
 var mayLinkHTTP = []string{"internal/httpdeadline", "internal/httphost", "internal/keepalive",
-	"internal/retryafter",
-	"dispatch/api", "rpc/rpchttp", "server/streamable",
-	"server/streamable/internal/forwarding", "server/auth", "client/streamable", "client/auth",
-	"server/streamable/internal/card", "server/streamable/internal/origin", "client/mcptest", "cmd/stdwire"}
+	"internal/retryafter", "dispatch/api", "rpc/rpchttp", "server/streamable",
+	"server/streamable/internal/card", "server/streamable/internal/forwarding",
+	"server/streamable/internal/origin", "server/auth", "client/streamable", "client/auth",
+	"client/mcptest", "cmd/stdwire"}
 
 // unshipped lists the packages that are not shipped. They may import any package of this module.
-var unshipped = []string{"internal/conformance", "internal/examples", "internal/growth",
-	"internal/layers", "internal/lockedbuffer"}
+var unshipped = []string{"internal/conformance", "internal/eventually", "internal/examples",
+	"internal/freeport", "internal/growth", "internal/layers", "internal/lockedbuffer"}
 
 // withoutNet are packages that link neither net nor, through it, the C library: a program that
 // speaks on standard input and output starts faster and is smaller.

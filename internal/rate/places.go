@@ -3,12 +3,12 @@ package rate
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/quota"
+	"github.com/stdwire/stdwire/internal/roundrobin"
 )
 
 // maxWaiting limits the callers that wait. A principal may have half of what others leave.
@@ -32,23 +32,19 @@ type Places struct {
 
 	mu      sync.Mutex
 	taken   map[string]int // by key; none is 0
-	waiting []*waiter      // in the order of their turns
-	round   int            // of the one that has had its turn last
-	rounds  map[string]int // the last one of each principal that waits; others may be left
+	waiting roundrobin.Queue[*waiter]
 }
 
-// A waiter is a caller that waits. In each round, each principal has one turn.
+// A waiter is a caller that waits.
 type waiter struct {
-	keys  []string
-	most  []int
-	round int
-	turn  chan struct{} // closed when it has its places
+	keys []string
+	most []int
+	turn chan struct{} // closed when it has its places
 }
 
 // NewPlaces returns places that are all free.
 func NewPlaces() *Places {
-	return &Places{room: quota.NewPool(maxWaiting), taken: make(map[string]int),
-		rounds: make(map[string]int)}
+	return &Places{room: quota.NewPool(maxWaiting), taken: make(map[string]int)}
 }
 
 // Take takes all the places for a caller of a principal; give them back with Give. It waits for the
@@ -71,7 +67,8 @@ func (p *Places) Take(ctx context.Context, principal string, places []Place,
 		return full, ErrNoPlace
 	}
 	defer p.room.Give(principal, 1)
-	w := p.wait(principal, places)
+	w := newWaiter(places)
+	p.waiting.Add(principal, w)
 	p.mu.Unlock()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -85,15 +82,8 @@ func (p *Places) Take(ctx context.Context, principal string, places []Place,
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := slices.Index(p.waiting, w)
-	if i < 0 {
+	if !p.waiting.Remove(w) {
 		return -1, nil // it has had its turn meanwhile
-	}
-	p.waiting = slices.Delete(p.waiting, i, i+1)
-	if p.rounds[principal] == w.round { // it has not had this turn
-		if p.rounds[principal]--; p.rounds[principal] <= p.round {
-			delete(p.rounds, principal)
-		}
 	}
 	return max(0, p.fullAt(places)), err
 }
@@ -104,21 +94,12 @@ func (p *Places) fullAt(places []Place) int {
 		func(place Place) bool { return p.taken[string(place.Key)] >= place.Most })
 }
 
-// wait adds a waiter behind those of its round. The caller holds mu.
-func (p *Places) wait(principal string, places []Place) *waiter {
-	if len(p.rounds) > 2*len(p.waiting) {
-		maps.DeleteFunc(p.rounds, func(_ string, last int) bool { return last <= p.round })
-	}
-	w := &waiter{round: max(p.round, p.rounds[principal]) + 1, turn: make(chan struct{})}
+// newWaiter returns a waiter for places, of which it keeps nothing.
+func newWaiter(places []Place) *waiter {
+	w := &waiter{turn: make(chan struct{})}
 	for _, place := range places {
 		w.keys, w.most = append(w.keys, string(place.Key)), append(w.most, place.Most)
 	}
-	p.rounds[principal] = w.round
-	behind := slices.IndexFunc(p.waiting, func(other *waiter) bool { return other.round > w.round })
-	if behind < 0 {
-		behind = len(p.waiting)
-	}
-	p.waiting = slices.Insert(p.waiting, behind, w)
 	return w
 }
 
@@ -131,7 +112,7 @@ func (p *Places) Give(places []Place) {
 			delete(p.taken, string(place.Key))
 		}
 	}
-	p.waiting = slices.DeleteFunc(p.waiting, p.serve)
+	p.waiting.Serve(p.serve)
 }
 
 // serve lets a waiter have its places if all are free. The caller holds mu.
@@ -144,7 +125,6 @@ func (p *Places) serve(w *waiter) bool {
 	for _, key := range w.keys {
 		p.taken[key]++
 	}
-	p.round = max(p.round, w.round)
 	close(w.turn)
 	return true
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/eventually"
 )
 
 // Many callers share a connection, and each gets its own reply.
@@ -83,7 +85,7 @@ func TestCallerLeaves(t *testing.T) {
 		_, err := c.Do(ctx, "ECHO", "held")
 		left <- err
 	}()
-	eventually(t, "the command is sent", func() bool { return s.commands() != "" })
+	eventually.True(t, "the command is sent", func() bool { return s.commands() != "" })
 	why := errors.New("no patience")
 	cancel(why)
 	err := <-left
@@ -245,7 +247,7 @@ func TestSilentServer(t *testing.T) {
 	t.Cleanup(func() { close(hold) })
 	c := connectTo(t, Options{Network: "tcp", Address: s.Addr().String(),
 		Bounds: Bounds{Timeout: time.Second}})
-	eventually(t, "it is connected", func() bool {
+	eventually.True(t, "it is connected", func() bool {
 		_, err := c.Do(within(t), "WARM")
 		return err == nil
 	})
@@ -254,7 +256,7 @@ func TestSilentServer(t *testing.T) {
 		_, err := c.Do(within(t), "STOP")
 		stopped <- err
 	}()
-	eventually(t, "it stops", func() bool { return strings.Contains(s.commands(), "STOP") })
+	eventually.True(t, "it stops", func() bool { return strings.Contains(s.commands(), "STOP") })
 	err := ErrUnavailable
 	for errors.Is(err, ErrUnavailable) { // such as while it connects
 		// more than a socket buffers
@@ -270,7 +272,7 @@ func TestIdle(t *testing.T) {
 	s := startFake(t, func(*fakeConn, []string) string { return "+PONG\r\n" })
 	connectTo(t, Options{Network: "tcp", Address: s.Addr().String(),
 		Bounds: Bounds{Timeout: time.Second}})
-	eventually(t, "two pings", func() bool { return strings.HasPrefix(s.commands(), "PING,PING") })
+	eventually.True(t, "two pings", func() bool { return strings.HasPrefix(s.commands(), "PING,PING") })
 }
 
 // Commands at a time are bounded, in number and size, until the server answers them.
@@ -291,7 +293,7 @@ func TestPendingIsBounded(t *testing.T) {
 				errs <- err
 			}()
 		}
-		eventually(t, "two commands are sent", func() bool {
+		eventually.True(t, "two commands are sent", func() bool {
 			c.commands.mu.Lock()
 			defer c.commands.mu.Unlock()
 			return c.commands.conn != nil && len(c.commands.conn.sent) == 2

@@ -147,14 +147,4 @@ func within(t *testing.T) context.Context {
 }
 
 // eventually waits for a condition.
-func eventually(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !f(); {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
 func bulk(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/eventually"
 )
 
 func push(what, channel, last string) string {
@@ -54,10 +56,10 @@ func TestSubscription(t *testing.T) {
 	assert.ErrorIs(t, err, ErrClosed)
 	assert.Equal(t, f.commands(), "SUBSCRIBE ch,SUBSCRIBE ch,SUBSCRIBE ch")
 	one.Close()
-	eventually(t, "the server hears of it", func() bool {
+	eventually.True(t, "the server hears of it", func() bool {
 		return f.commands() == "SUBSCRIBE ch,SUBSCRIBE ch,SUBSCRIBE ch,UNSUBSCRIBE ch"
 	})
-	eventually(t, "the places are free", func() bool { return len(c.channels.slots) == 0 })
+	eventually.True(t, "the places are free", func() bool { return len(c.channels.slots) == 0 })
 	assert.Equal(t, c.channels.bytes, int64(0))
 }
 
@@ -66,7 +68,7 @@ func TestSlowSubscriber(t *testing.T) {
 	f := startFake(t, subscribed(make([]string, maxMessages+2)...))
 	s, err := f.client(t).Subscribe(within(t), "ch")
 	assert.NilError(t, err)
-	eventually(t, "all have come", func() bool {
+	eventually.True(t, "all have come", func() bool {
 		s.channels.mu.Lock()
 		defer s.channels.mu.Unlock()
 		return s.lost && len(s.queue) == 1
@@ -85,7 +87,7 @@ func TestSubscriptionRefused(t *testing.T) {
 		return subscribed()(f, args)
 	})
 	c := f.client(t)
-	eventually(t, "it is connected", func() bool {
+	eventually.True(t, "it is connected", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return f.count == 1
@@ -97,7 +99,7 @@ func TestSubscriptionRefused(t *testing.T) {
 	f.drop()
 	_, err = s.Next(within(t))
 	assert.Assert(t, IsCode(err, "NOPERM"), err)
-	eventually(t, "the places are free", func() bool { return len(c.channels.slots) == 0 })
+	eventually.True(t, "the places are free", func() bool { return len(c.channels.slots) == 0 })
 }
 
 // Close ends whoever waits.

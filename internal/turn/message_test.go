@@ -120,7 +120,7 @@ func TestBodies(t *testing.T) {
 			messages[i].EndBody()
 		}
 		assert.Equal(t, line.bodies.running, 0)
-		assert.Equal(t, len(line.bodies.waiting), 0)
+		assert.Equal(t, line.bodies.waiting.Len(), 0)
 	})
 }
 
@@ -138,13 +138,13 @@ func TestBodiesOfEndedRequests(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		assert.Equal(t, len(line.bodies.waiting), 2*bodies())
+		assert.Equal(t, line.bodies.waiting.Len(), 2*bodies())
 		cancel()
 		for range 3 * bodies() {
 			(<-all).EndBody()
 		}
 		assert.Equal(t, time.Since(begin), time.Duration(0))
 		assert.Equal(t, line.bodies.running, 0)
-		assert.Equal(t, len(line.bodies.waiting), 0)
+		assert.Equal(t, line.bodies.waiting.Len(), 0)
 	})
 }

@@ -2,25 +2,17 @@ package turn
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/roundrobin"
 )
 
 // A queue lets some run at a time, and the others wait for their turns.
 type queue struct {
 	mu      sync.Mutex
 	running int
-	waiting []waiter       // in the order of their turns
-	round   int            // of the one that has had its turn last
-	rounds  map[string]int // the last one of each principal that waits; others may be left
-}
-
-// A waiter waits for its turn. In each round, each principal has one turn for what is new.
-type waiter struct {
-	turn  chan struct{} // closed when it is its turn
-	round int
+	waiting roundrobin.Queue[chan struct{}] // closed when it is their turn
 }
 
 // A begun is the round of something that has several turns. After the first one, it comes before
@@ -41,63 +33,41 @@ func (q *queue) enter(ctx context.Context, most int, principal string, b *begun)
 	defer q.mu.Unlock()
 	isNew := b.turns == 0
 	if isNew {
-		*b = begun{q.round, turnsOfRound}
+		*b = begun{q.waiting.Round(), turnsOfRound}
 	}
 	b.turns--
 	if q.running < most {
 		q.running++
 		return
 	}
-	if isNew {
-		b.round = q.nextRound(principal)
-	}
 	turn := make(chan struct{})
-	q.add(turn, b.round)
+	if isNew {
+		b.round = q.waiting.Add(principal, turn)
+	} else {
+		q.waiting.Insert(b.round, principal, turn)
+	}
 	q.await(ctx, turn)
-	i := slices.IndexFunc(q.waiting, func(w waiter) bool { return w.turn == turn })
-	if i >= 0 { // its patience, or ctx, has ended
-		q.running++
-		q.take(i)
-	}
+	q.waiting.Serve(func(other chan struct{}) bool {
+		if other == turn { // its patience, or ctx, has ended
+			q.running++
+		}
+		return other == turn
+	})
 }
 
-// nextRound returns the round of what is new of a principal.
-func (q *queue) nextRound(principal string) int {
-	if len(q.rounds) > 2*len(q.waiting) {
-		maps.DeleteFunc(q.rounds, func(_ string, last int) bool { return last <= q.round })
-	}
-	if q.rounds == nil {
-		q.rounds = make(map[string]int)
-	}
-	round := max(q.round, q.rounds[principal]) + 1
-	q.rounds[principal] = round
-	return round
-}
-
-func (q *queue) add(turn chan struct{}, round int) {
-	behind := slices.IndexFunc(q.waiting, func(w waiter) bool { return w.round > round })
-	if behind < 0 {
-		behind = len(q.waiting)
-	}
-	q.waiting = slices.Insert(q.waiting, behind, waiter{turn, round})
-}
-
-// leave ends a turn. The next one in the queue has it.
+// leave ends a turn. Those who are next in the queue have theirs.
 func (q *queue) leave(most int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting) == 0 || q.running > most {
-		q.running--
-		return
-	}
-	close(q.waiting[0].turn)
-	q.take(0)
-}
-
-// take lets one that waits have its turn.
-func (q *queue) take(i int) {
-	q.round = max(q.round, q.waiting[i].round)
-	q.waiting = slices.Delete(q.waiting, i, i+1)
+	q.running--
+	q.waiting.Serve(func(turn chan struct{}) bool {
+		if q.running >= most {
+			return false
+		}
+		q.running++
+		close(turn)
+		return true
+	})
 }
 
 // settle waits until all that wait now have had their turns, for patience at most, or until ctx
@@ -105,8 +75,8 @@ func (q *queue) take(i int) {
 func (q *queue) settle(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if last := len(q.waiting) - 1; last >= 0 {
-		q.await(ctx, q.waiting[last].turn)
+	if last, ok := q.waiting.Last(); ok {
+		q.await(ctx, last)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
@@ -249,9 +250,9 @@ func TestForwardingIsBounded(t *testing.T) {
 		`,"result":{"action":"decline"}}`, "").StatusCode, 202)
 	asking.event("decline")
 	asking.ends()
-	within(t, "the slot is free", func() bool { return ping(c).StatusCode == 200 })
+	eventually.True(t, "the slot is free", func() bool { return ping(c).StatusCode == 200 })
 	assert.NilError(t, stream.Body.Close())
-	within(t, "the stream has ended", func() bool {
+	eventually.True(t, "the stream has ended", func() bool {
 		return sites[0].handler.Stats().Streams == 0 && sites[1].handler.Stats().Streams == 0
 	})
 }

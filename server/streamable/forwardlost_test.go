@@ -15,6 +15,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/internal/store"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -455,7 +456,7 @@ func TestOwnersOutliveTheirStore(t *testing.T) {
 	other := c.at(sites[1].site)
 	ping(other).wants(200, pinged)
 	of.Kill()
-	within(t, "a session is refused", func() bool { return ping(other).StatusCode == 503 })
+	eventually.True(t, "a session is refused", func() bool { return ping(other).StatusCode == 503 })
 	of.Restart()
 	for i := range 3 {
 		got := other.postUntil(fmt.Sprintf(

@@ -12,6 +12,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/internal/redis"
 	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/internal/store"
@@ -412,7 +413,7 @@ func TestResumptionWithoutStore(t *testing.T) {
 	b := other.get(lastEvent(one.id)).isStream()
 	b.event("two")
 	of.Kill()
-	within(t, "it is refused", func() bool {
+	eventually.True(t, "it is refused", func() bool {
 		return other.get(lastEvent(one.id)).StatusCode == 503
 	})
 	assert.Equal(t, other.get(lastEvent(one.id)).Header.Get("Retry-After"), "1")

@@ -11,6 +11,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -153,7 +154,7 @@ func (s *site) about(method, id string) *taskState {
 // until polls a task until it has a status. It must not fail meanwhile.
 func (s *site) until(id, status string) (got *taskState) {
 	s.t.Helper()
-	within(s.t, status, func() bool {
+	eventually.True(s.t, status, func() bool {
 		got = s.about("tasks/get", id)
 		assert.Equal(s.t, got.failure.Code, 0, got.raw)
 		assert.Assert(s.t, got.Status == status || got.Status != "failed", got.raw)
@@ -265,7 +266,7 @@ func TestReplicasShareTasksOfSessions(t *testing.T) {
 		}
 		told := other.get("").isStream()
 		id := begin("curious")
-		within(t, "the question", func() bool {
+		eventually.True(t, "the question", func() bool {
 			return about(other, "tasks/get", id).Status == "input_required"
 		})
 		for _, s := range sites {
@@ -364,7 +365,7 @@ func TestTasksWithoutTheirStore(t *testing.T) {
 	assert.Equal(t, len(there.fixture.begun), 0, "no task began without the store")
 	of.Restart()
 	var got *taskState
-	within(t, "the outcome", func() bool {
+	eventually.True(t, "the outcome", func() bool {
 		got = there.about("tasks/get", id)
 		// the store was empty a moment ago, so nobody says that there is no such task
 		assert.Assert(t, got.failure.Code == -31999 || got.failure.Code == 0, got.raw)
@@ -373,7 +374,7 @@ func TestTasksWithoutTheirStore(t *testing.T) {
 	assert.Equal(t, got.text(), "<done>")
 	// Once the server has put back that it runs, its tasks are found again.
 	id = here.begin("curious")
-	within(t, "the question", func() bool {
+	eventually.True(t, "the question", func() bool {
 		got = there.about("tasks/get", id)
 		assert.Assert(t, got.failure.Code == -31999 || got.failure.Code == 0, got.raw)
 		assert.Assert(t, got.Status != "failed", got.raw)

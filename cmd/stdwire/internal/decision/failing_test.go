@@ -11,6 +11,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/internal/store"
 	"github.com/stdwire/stdwire/internal/store/storetest"
 )
@@ -47,10 +48,8 @@ func TestFullStore(t *testing.T) {
 	here.Switch("b", true, false)
 	there.Switch("c", true, false)
 	here.has("a=disabled c=disabled")
-	for end := time.Now().Add(time.Minute); !errors.Is(here.Failure(), store.ErrFull); {
-		assert.Assert(t, time.Now().Before(end))
-		time.Sleep(time.Millisecond)
-	}
+	eventually.True(t, "the failure is noticed",
+		func() bool { return errors.Is(here.Failure(), store.ErrFull) })
 	assert.Assert(t, here.Waits("b") && !here.Waits("a"))
 	one, two := accepted("a", "A", "t", "1"), accepted("a", "A", "t", "2")
 	here.Accept(two)

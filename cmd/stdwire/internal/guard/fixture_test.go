@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/internal/processgroup"
 	"gotest.tools/v3/assert"
 )
@@ -236,25 +237,10 @@ func waitFor(t *testing.T, done <-chan struct{}) {
 	}
 }
 
-// eventually polls until ok returns true, and fails the test if that takes too long.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(testTimeout)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("%s: still not", what)
-		}
-	}
-}
-
 func awaitEnd(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {
-		eventually(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })
+		eventually.True(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/internal/processgroup"
 	"gotest.tools/v3/assert"
 )
@@ -72,7 +73,7 @@ func TestEndOfFile(t *testing.T) {
 	assert.Assert(t, alive(p.Pid()))
 	_, err := io.WriteString(p.Stdin(), "on\n")
 	assert.NilError(t, err)
-	eventually(t, "writes fail", func() bool {
+	eventually.True(t, "writes fail", func() bool {
 		_, err := io.WriteString(p.Stdin(), "x")
 		return errors.Is(err, brokenPipe)
 	})
@@ -136,9 +137,9 @@ func TestNothingLeft(t *testing.T) {
 		assert.ErrorIs(t, err, os.ErrNotExist)
 		_, err = Start(cancelled, scriptCommand("exit 0"))
 		assert.ErrorIs(t, err, context.Canceled)
-		eventually(t, "no more files than before", func() bool { return openFiles() == files })
+		eventually.True(t, "no more files than before", func() bool { return openFiles() == files })
 	}
-	eventually(t, "no more goroutines than before",
+	eventually.True(t, "no more goroutines than before",
 		func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/eventually"
 )
 
 // A zombie is not alive, with /proc and without.
@@ -26,7 +28,7 @@ func TestZombieIsNotAlive(t *testing.T) {
 	assert.NilError(t, cmd.Start())
 	defer cmd.Wait()
 	io.Copy(io.Discard, stdout)
-	eventually(t, "it has ended", func() bool { return !aliveByPs(cmd.Process.Pid) })
+	eventually.True(t, "it has ended", func() bool { return !aliveByPs(cmd.Process.Pid) })
 	assert.Assert(t, !alive(cmd.Process.Pid))
 	assert.Assert(t, !reaped(cmd.Process.Pid))
 	assert.Assert(t, alive(os.Getpid()) && aliveByPs(os.Getpid()))

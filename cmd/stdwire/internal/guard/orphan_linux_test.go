@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/internal/processgroup"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
@@ -22,7 +23,7 @@ func TestDaemonReaped(t *testing.T) {
 	p := startCommand(t, shell("(setsid sh -c 'echo $$; read line <&3' 3<&0 &) ; exec sleep 100"))
 	pid := readPids(t, p.Stdout(), 1)[0]
 	assert.NilError(t, p.Stdin().Close())
-	eventually(t, "the daemon is reaped", func() bool { return reaped(pid) })
+	eventually.True(t, "the daemon is reaped", func() bool { return reaped(pid) })
 	assert.Assert(t, alive(p.Pid()))
 }
 
@@ -47,7 +48,7 @@ func TestStartCutShort(t *testing.T) {
 	t.Logf("%d started, %d did not", succeeded, failed)
 	assert.Assert(t, failed > 0)
 	self := os.Getpid()
-	eventually(t, "no guard is left", func() bool {
+	eventually.True(t, "no guard is left", func() bool {
 		names, err := filepath.Glob("/proc/[0-9]*")
 		assert.NilError(t, err)
 		return !slices.ContainsFunc(names, func(name string) bool {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/processgroup"
+	"github.com/stdwire/stdwire/internal/timeout"
 )
 
 // supervisor is the guard of a command, as seen by the program.
@@ -182,13 +183,14 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	default:
 	}
 	// In case the guard is stopped, this ends after a tenth of a second, in parts: a deadline that
-	// has passed before the write begins, in a pause of this whole process, says nothing of the
-	// guard. So short a text is written whole or not at all.
-	err := os.ErrDeadlineExceeded
-	for n := 0; n < 4 && errors.Is(err, os.ErrDeadlineExceeded); n++ {
-		p.control.SetWriteDeadline(time.Now().Add(25 * time.Millisecond))
+	// has passed before the write begins says nothing of the guard. So short a text is written
+	// whole or not at all.
+	var err error
+	timeout.InParts(100*time.Millisecond, func(part time.Duration) bool {
+		p.control.SetWriteDeadline(time.Now().Add(part))
 		_, err = fmt.Fprintf(p.control, "%d\n", sig)
-	}
+		return !errors.Is(err, os.ErrDeadlineExceeded)
+	})
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE) {
 		return os.ErrProcessDone
 	}

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -114,17 +114,13 @@ func (s *watchedServer) saw(want ...string) {
 func (s *watchedServer) isFree(lane string) {
 	s.t.Helper()
 	l := s.w.clients
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	eventually.True(s.t, "nobody uses "+lane, func() bool {
 		l.mu.Lock()
-		used := slices.ContainsFunc(l.all, func(c *clientLane) bool {
+		defer l.mu.Unlock()
+		return !slices.ContainsFunc(l.all, func(c *clientLane) bool {
 			return c.name == lane && c.uses > 0
 		})
-		l.mu.Unlock()
-		if !used {
-			return
-		}
-		assert.Assert(s.t, time.Now().Before(end), "%s is in use", lane)
-	}
+	})
 }
 
 // A session has a lane of its own from its initialize on, and so has each program that sends

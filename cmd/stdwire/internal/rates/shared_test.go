@@ -15,6 +15,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/streamable"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/internal/rate"
 	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/internal/store"
@@ -58,16 +59,6 @@ func (r *replica) fails() bool {
 	r.shared.mu.Lock()
 	defer r.shared.mu.Unlock()
 	return r.shared.failing
-}
-
-// until waits until a condition holds.
-func until(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal(what)
-		}
-	}
 }
 
 // What two gateways admit together is within the rates, whoever calls at once.
@@ -137,7 +128,7 @@ func TestStoreIsDown(t *testing.T) {
 	n, _ := r.tries(tool("s", "x", "ann"))
 	assert.Equal(t, n, 10)
 	server.Kill()
-	until(t, "the failure is not noticed", func() bool {
+	eventually.True(t, "the failure is noticed", func() bool {
 		in := tool("s", "y", "ann")
 		_, err := r.call(t.Context(), &in)
 		if err != nil {
@@ -159,7 +150,7 @@ func TestStoreIsDown(t *testing.T) {
 	assert.Equal(t, n, 1000, err)
 
 	server.Restart()
-	until(t, "the store is not used again", func() bool {
+	eventually.True(t, "the store is used again", func() bool {
 		in := tool("s", "free", "ann")
 		_, err := r.call(t.Context(), &in)
 		assert.NilError(t, err)

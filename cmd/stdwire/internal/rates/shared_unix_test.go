@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/internal/redis/redistest"
 )
 
@@ -27,7 +28,7 @@ func TestStoreHangs(t *testing.T) {
 	assert.Assert(t, r.fails())
 	assert.Assert(t, time.Since(start) < 10*storeTimeout, time.Since(start)) // not each of the 11
 	assert.NilError(t, syscall.Kill(server.Pid(), syscall.SIGCONT))
-	until(t, "the store is not used again", func() bool {
+	eventually.True(t, "the store is used again", func() bool {
 		in := tool("s", "free", "ann")
 		_, err := r.call(t.Context(), &in)
 		assert.NilError(t, err)

@@ -2,9 +2,9 @@
 package spill
 
 import (
-	"container/list"
 	"crypto/rand"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,9 +43,9 @@ type Store struct {
 
 	mu      sync.Mutex
 	closed  bool
-	timer   *time.Timer              // runs when the oldest result expires; nil before the first
-	entries map[string]*list.Element // by ID
-	order   *list.List               // of *entry, the oldest first
+	timer   *time.Timer       // runs when the oldest result expires; nil before the first
+	entries map[string]*entry // by ID
+	order   []*entry          // the oldest first
 	writing sync.WaitGroup
 }
 
@@ -61,7 +61,7 @@ type entry struct {
 
 // New returns an empty store. Call Close to remove its files.
 func (o Options) New() *Store {
-	s := &Store{log: o.Logger, entries: make(map[string]*list.Element), order: list.New(),
+	s := &Store{log: o.Logger, entries: make(map[string]*entry),
 		count: newPool(o.MaxCount, maxCount), memory: newPool(o.MaxMemory, maxMemory)}
 	if o.Dir != "" {
 		s.files, s.disk = newFiles(o.Dir), newPool(o.MaxDisk, maxDisk)
@@ -130,8 +130,9 @@ func (s *Store) reserve(e *entry) *quota.Pool {
 			(s.disk == nil || e.size > s.disk.MaxHeld(e.principal)) {
 			return nil // whatever is removed
 		}
-		oldest := s.oldestOf(e.principal)
-		if oldest == nil {
+		oldest := slices.IndexFunc(s.order,
+			func(other *entry) bool { return other.principal == e.principal })
+		if oldest < 0 {
 			return nil
 		}
 		s.remove(oldest)
@@ -144,27 +145,19 @@ func (s *Store) add(e *entry) {
 		s.giveBack(e)
 		return
 	}
-	s.entries[e.id] = s.order.PushBack(e)
+	s.entries[e.id] = e
+	s.order = append(s.order, e)
 	if s.timer == nil {
 		s.timer = time.AfterFunc(time.Until(e.expires), s.expire)
-	} else if s.order.Len() == 1 {
+	} else if len(s.order) == 1 {
 		s.timer.Reset(time.Until(e.expires))
 	}
 }
 
-// oldestOf returns the oldest entry of a principal, or nil. The caller holds mu.
-func (s *Store) oldestOf(principal string) *entry {
-	for at := s.order.Front(); at != nil; at = at.Next() {
-		if e := at.Value.(*entry); e.principal == principal {
-			return e
-		}
-	}
-	return nil
-}
-
-// remove removes an entry. The caller holds mu.
-func (s *Store) remove(e *entry) {
-	s.order.Remove(s.entries[e.id])
+// remove removes an entry by its place in the order. The caller holds mu.
+func (s *Store) remove(i int) {
+	e := s.order[i]
+	s.order = slices.Delete(s.order, i, i+1)
 	delete(s.entries, e.id)
 	s.giveBack(e)
 }
@@ -185,13 +178,12 @@ func (s *Store) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	for at := s.order.Front(); at != nil; at = s.order.Front() {
-		e := at.Value.(*entry)
-		if now.Before(e.expires) {
-			s.timer.Reset(e.expires.Sub(now))
+	for len(s.order) > 0 {
+		if left := s.order[0].expires.Sub(now); left > 0 {
+			s.timer.Reset(left)
 			return
 		}
-		s.remove(e)
+		s.remove(0)
 	}
 }
 
@@ -207,13 +199,9 @@ type Result struct {
 // principal.
 func (s *Store) Get(principal, id string) (r Result, ok bool) {
 	s.mu.Lock()
-	at := s.entries[id]
+	e := s.entries[id]
 	s.mu.Unlock()
-	if at == nil {
-		return Result{}, false
-	}
-	e := at.Value.(*entry)
-	if e.principal != principal || !time.Now().Before(e.expires) {
+	if e == nil || e.principal != principal || !time.Now().Before(e.expires) {
 		return Result{}, false
 	}
 	return Result{e.about, s, e}, true
@@ -244,8 +232,8 @@ func (s *Store) Close() {
 	if s.timer != nil {
 		s.timer.Stop()
 	}
-	for at := s.order.Front(); at != nil; at = s.order.Front() {
-		s.remove(at.Value.(*entry))
+	for len(s.order) > 0 {
+		s.remove(0)
 	}
 	s.mu.Unlock()
 	s.writing.Wait()

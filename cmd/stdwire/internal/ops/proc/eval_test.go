@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/eventually"
 	"gotest.tools/v3/assert"
 )
 
@@ -99,7 +100,7 @@ func TestProcEvalBlocked(t *testing.T) {
 func (s *testService) scriptPIDs(t testing.TB) (pids []int) {
 	t.Helper()
 	pids = make([]int, 3)
-	eventually(t, "the script runs", func() bool {
+	eventually.True(t, "the script runs", func() bool {
 		data, _ := os.ReadFile(filepath.Join(s.dir, "pids"))
 		n, _ := fmt.Sscan(string(data), &pids[0], &pids[1], &pids[2])
 		return n == 3
@@ -178,7 +179,7 @@ func TestProcEvalCap(t *testing.T) {
 	for range 2 {
 		calls.Go(func() { s.dispatch(ctx, "proc.eval", args{"script": "sleep 300"}) })
 	}
-	eventually(t, "two run", func() bool { return len(s.scripts.slots) == 2 })
+	eventually.True(t, "two run", func() bool { return len(s.scripts.slots) == 2 })
 	fails(t, s, "proc.eval", args{"script": ":"}, dispatch.StateError, "2 scripts")
 	s.start(t, "copy") // sessions are counted separately
 	cancel()
@@ -214,7 +215,7 @@ func TestProcEvalShutdownWhileInUse(t *testing.T) {
 		script := args{"script": "touch running; sleep 300", "timeout_ms": 600000}
 		done <- s.dispatch(context.Background(), "proc.eval", script)
 	}()
-	eventually(t, "it runs", func() bool {
+	eventually.True(t, "it runs", func() bool {
 		_, err := os.Stat(filepath.Join(s.dir, "running"))
 		return err == nil
 	})
@@ -222,7 +223,7 @@ func TestProcEvalShutdownWhileInUse(t *testing.T) {
 	defer cancel()
 	assert.NilError(t, s.Shutdown(ctx))
 	<-done
-	eventually(t, "all goroutines have ended", func() bool { return goroutines() <= before })
+	eventually.True(t, "all goroutines have ended", func() bool { return goroutines() <= before })
 }
 
 // The allow list applies to proc.start. Scripts have a gate of their own, and no list.

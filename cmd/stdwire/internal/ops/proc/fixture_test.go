@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
+	"github.com/stdwire/stdwire/internal/eventually"
 	"gotest.tools/v3/assert"
 )
 
@@ -204,6 +205,6 @@ func (s *testService) pids(t testing.TB, session string) []int {
 func awaitEnd(t testing.TB, pids ...int) {
 	t.Helper()
 	for _, pid := range pids {
-		eventually(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })
+		eventually.True(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/eventually"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
 )
@@ -80,7 +81,7 @@ func TestProcIdle(t *testing.T) {
 		args{"session": busy, "until": "output", "wait_ms": 1200})
 	assert.Assert(t, waited.Running)
 	awaitEnd(t, pids...)
-	eventually(t, "so is the other, once nobody uses it",
+	eventually.True(t, "so is the other, once nobody uses it",
 		func() bool { return len(s.sessions.List(context.Background())) == 0 })
 	fails(t, s, "proc.read", args{"session": idle}, dispatch.NotRunning, "")
 }
@@ -118,7 +119,7 @@ func TestProcClientGone(t *testing.T) {
 	}
 	remaining := s.start(t, "copy")
 	leave()
-	eventually(t, "all of the client's are ended", func() bool {
+	eventually.True(t, "all of the client's are ended", func() bool {
 		for _, pid := range pids {
 			if alive(pid) {
 				return false
@@ -126,7 +127,7 @@ func TestProcClientGone(t *testing.T) {
 		}
 		return true
 	})
-	eventually(t, "only the other is left",
+	eventually.True(t, "only the other is left",
 		func() bool { return len(s.sessions.List(context.Background())) == 1 })
 	run[SendOutput](t, s, "proc.send", args{"session": remaining, "text": "x"})
 }
@@ -138,10 +139,10 @@ func TestProcClientGoneBefore(t *testing.T) {
 	client, leave := context.WithCancel(t.Context())
 	leave()
 	envelope := s.as("", client).dispatch(t.Context(), "proc.start", program(t, "copy"))
-	eventually(t, "nothing is left",
+	eventually.True(t, "nothing is left",
 		func() bool { return len(s.sessions.List(context.Background())) == 0 })
 	if envelope.Err == nil {
-		eventually(t, "the process is gone",
+		eventually.True(t, "the process is gone",
 			func() bool { return !alive(decode[StartOutput](t, envelope).PID) })
 	}
 }
@@ -202,13 +203,13 @@ func TestProcShutdownWhileInUse(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "there are many",
+	eventually.True(t, "there are many",
 		func() bool { return len(s.sessions.List(context.Background())) > 10 })
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	assert.NilError(t, s.Shutdown(ctx))
 	calls.Wait()
-	eventually(t, "all goroutines have ended", func() bool { return goroutines() <= before })
+	eventually.True(t, "all goroutines have ended", func() bool { return goroutines() <= before })
 }
 
 // goroutines counts the goroutines of this package and of package guard that do not run a test.
@@ -295,5 +296,5 @@ func noFilesLeft(t *testing.T, round func()) {
 	for range 5 {
 		round()
 	}
-	eventually(t, "all files are closed", func() bool { return openFiles(t) <= before })
+	eventually.True(t, "all files are closed", func() bool { return openFiles(t) <= before })
 }

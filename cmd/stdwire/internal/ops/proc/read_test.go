@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/eventually"
 	"gotest.tools/v3/assert"
 )
 
@@ -94,7 +95,7 @@ func TestProcReadPatternSpansChunks(t *testing.T) {
 		_, err := session.stdin.f.WriteString(chunk)
 		assert.NilError(t, err)
 		total := []int64{5, 8, 8, 10, 20}[i] // an incomplete character is held back
-		eventually(t, "it has come back", func() bool { return session.output.total() == total })
+		eventually.True(t, "it has come back", func() bool { return session.output.total() == total })
 	}
 	out := <-read
 	assert.Assert(t, out.Matched && out.More)
@@ -149,7 +150,7 @@ func TestProcReadCancelled(t *testing.T) {
 		done := make(chan dispatch.Envelope)
 		arguments["session"], arguments["wait_ms"] = id, 600000
 		go func() { done <- s.dispatch(ctx, "proc.read", arguments) }()
-		eventually(t, "it waits", func() bool {
+		eventually.True(t, "it waits", func() bool {
 			session.output.mu.Lock()
 			defer session.output.mu.Unlock()
 			return session.output.changed != nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/eventually"
 	"gotest.tools/v3/assert"
 )
 
@@ -48,7 +49,7 @@ func TestProcSendToProcessThatDoesNotRead(t *testing.T) {
 	s := newService(t, Options{})
 	id := s.start(t, "close", "say closed", "sleep")
 	s.expect(t, id, "closed\n")
-	eventually(t, "nobody reads", func() bool {
+	eventually.True(t, "nobody reads", func() bool {
 		return s.dispatch(t.Context(), "proc.send", args{"session": id, "text": "x"}).Err != nil
 	})
 	err := fails(t, s, "proc.send", args{"session": id, "text": "x"}, dispatch.StateError,
@@ -85,7 +86,7 @@ func TestProcSendCancelled(t *testing.T) {
 	t.Parallel()
 	s := newService(t, Options{})
 	id := s.start(t, "sleep")
-	eventually(t, "the pipe is full", func() bool {
+	eventually.True(t, "the pipe is full", func() bool {
 		full := args{"session": id, "text": big, "timeout_ms": 20}
 		return details[int](t, fails(t, s, "proc.send", full, dispatch.Timeout, ""),
 			"bytes_written") == 0
@@ -100,7 +101,7 @@ func TestProcSendCancelled(t *testing.T) {
 		})
 	}
 	info := s.sessions.List(context.Background())[0]
-	eventually(t, "somebody writes", func() bool { return len(info.Value.stdin.lock) == 1 })
+	eventually.True(t, "somebody writes", func() bool { return len(info.Value.stdin.lock) == 1 })
 	cancel()
 	calls.Wait()
 	// Only those calls were cancelled.
@@ -149,7 +150,7 @@ func TestProcSendEndsWithSession(t *testing.T) {
 		done <- s.dispatch(context.Background(), "proc.send", args{"session": id, "text": big})
 	}()
 	info := s.sessions.List(context.Background())[0]
-	eventually(t, "somebody writes", func() bool { return len(info.Value.stdin.lock) == 1 })
+	eventually.True(t, "somebody writes", func() bool { return len(info.Value.stdin.lock) == 1 })
 	run[StopOutput](t, s, "proc.stop", args{"session": id, "grace_ms": 100})
 	select {
 	case envelope := <-done:

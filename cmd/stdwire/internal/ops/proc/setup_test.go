@@ -127,17 +127,6 @@ func (s *testService) put(t testing.TB, name, content string, mode os.FileMode) 
 	assert.NilError(t, os.WriteFile(full, []byte(content), mode))
 }
 
-// eventually waits for something in another process.
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-		<-time.After(time.Millisecond)
-	}
-}
-
 func decode[Out any](t testing.TB, envelope dispatch.Envelope) (out Out) {
 	t.Helper()
 	if envelope.Err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/eventually"
 	"gotest.tools/v3/assert"
 )
 
@@ -113,7 +114,7 @@ func TestProcSignalStopAndContinue(t *testing.T) {
 	id := s.start(t, "copy")
 	run[SignalOutput](t, s, "proc.signal", args{"signal": "STOP"})
 	pid := run[ListOutput](t, s, "proc.list", nil).Sessions[0].PID
-	eventually(t, "it is stopped", func() bool { return state(t, pid) == "T" })
+	eventually.True(t, "it is stopped", func() bool { return state(t, pid) == "T" })
 	run[SendOutput](t, s, "proc.send", args{"text": "x"})
 	assert.Equal(t, run[ReadOutput](t, s, "proc.read", nil).Output, "")
 	run[SignalOutput](t, s, "proc.signal", args{"signal": "CONT"})
