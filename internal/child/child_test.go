@@ -16,6 +16,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/internal/eventually"
+	"github.com/stdwire/stdwire/internal/processtest"
 )
 
 func TestRoundTrip(t *testing.T) {
@@ -68,7 +69,7 @@ func TestGrandchildHoldsStdout(t *testing.T) {
 	bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
 		p := startAs(t, scripted("spawn hang", "cat"), awaitExit)
 		grandchild := readPid(t, p.Stdout())
-		assert.Assert(t, alive(grandchild))
+		assert.Assert(t, processtest.Runs(grandchild))
 		io.WriteString(p.Stdin(), "last words\n")
 		p.Stdin().Close()
 		rest, err := io.ReadAll(p.Stdout())
@@ -76,7 +77,7 @@ func TestGrandchildHoldsStdout(t *testing.T) {
 		assert.Equal(t, string(rest), "last words\n")
 		awaitDone(t, p)
 		assert.Equal(t, p.Wait().Status, 0)
-		gone(t, grandchild)
+		processtest.AwaitEnd(t, grandchild)
 	})
 }
 
@@ -87,7 +88,7 @@ func TestGrandchildHoldsNothing(t *testing.T) {
 		grandchild := readPid(t, p.Stdout())
 		awaitDone(t, p)
 		assert.Assert(t, !p.Wait().Held)
-		gone(t, grandchild)
+		processtest.AwaitEnd(t, grandchild)
 	})
 }
 
@@ -193,17 +194,16 @@ func TestStderrTee(t *testing.T) {
 func TestParentKilled(t *testing.T) {
 	parent := startChild(t, fixture("parent", "spawn cat", "cat"))
 	child, grandchild := readPid(t, parent.Stdout()), readPid(t, parent.Stdout())
-	assert.Assert(t, alive(child) && alive(grandchild))
+	assert.Assert(t, processtest.Runs(child) && processtest.Runs(grandchild))
 	assert.NilError(t, parent.group.(*ownGroup).Leader.Kill())
-	gone(t, child)
-	gone(t, grandchild)
+	processtest.AwaitEnd(t, child, grandchild)
 	parent.Wait()
 }
 
 // No process, goroutine or file is left in any case.
 func TestNothingLeft(t *testing.T) {
 	startChild(t, scripted("exit 0")).Wait() // lets the runtime allocate what it keeps
-	goroutines, descriptors := runtime.NumGoroutine(), openFiles()
+	goroutines, descriptors := runtime.NumGoroutine(), processtest.OpenFiles()
 	for range 5 {
 		crashed := startChild(t, scripted("out x", "err y", "exit 1"))
 		stopped := startChild(t, scripted("spawn hang", "cat"))
@@ -216,7 +216,7 @@ func TestNothingLeft(t *testing.T) {
 		assert.NilError(t, stopped.Close())
 		_, err = killed.Stop(expired())
 		assert.NilError(t, err)
-		assert.Equal(t, openFiles(), descriptors) // at Done, not some time after
+		assert.Equal(t, processtest.OpenFiles(), descriptors) // at Done, not some time after
 	}
 	eventually.True(t, "no more goroutines than before",
 		func() bool { return runtime.NumGoroutine() <= goroutines })

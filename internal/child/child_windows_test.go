@@ -15,6 +15,8 @@ import (
 	"unsafe"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/processtest"
 )
 
 // However this program dies, children and grandchildren that ignore everything end.
@@ -25,10 +27,9 @@ func TestProgramKilled(t *testing.T) {
 	assert.NilError(t, err)
 	assert.NilError(t, program.Start())
 	child, grandchild := readPid(t, stdout), readPid(t, stdout)
-	assert.Assert(t, alive(child) && alive(grandchild))
+	assert.Assert(t, processtest.Runs(child) && processtest.Runs(grandchild))
 	assert.NilError(t, program.Process.Kill()) // kills the program alone, which is in no job
-	gone(t, child)
-	gone(t, grandchild)
+	processtest.AwaitEnd(t, child, grandchild)
 	program.Wait()
 }
 
@@ -43,7 +44,9 @@ func TestDoneAfterEverythingEnded(t *testing.T) {
 		one, two := readPid(t, p.Stdout()), readPid(t, p.Stdout())
 		end(p)
 		awaitDone(t, p)
-		assert.Assert(t, !alive(p.Pid()) && !alive(one) && !alive(two))
+		for _, pid := range []int{p.Pid(), one, two} {
+			assert.Assert(t, !processtest.Runs(pid))
+		}
 		rest, err := io.ReadAll(p.Stdout())
 		assert.NilError(t, err)
 		assert.Equal(t, string(rest), "")
@@ -151,5 +154,5 @@ func TestBatchFile(t *testing.T) {
 	grandchild := readPid(t, p.Stdout())
 	_, err = p.Stop(expired())
 	assert.NilError(t, err)
-	assert.Assert(t, !alive(grandchild))
+	assert.Assert(t, !processtest.Runs(grandchild))
 }

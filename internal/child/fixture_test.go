@@ -19,8 +19,6 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
-
-	"github.com/stdwire/stdwire/internal/eventually"
 )
 
 const fixtureEnv = "CHILD_FIXTURE"
@@ -218,9 +216,4 @@ func awaitDone(t *testing.T, p *Process) {
 	case <-time.After(patience):
 		t.Fatalf("not done within %v", patience)
 	}
-}
-
-func gone(t *testing.T, pid int) {
-	t.Helper()
-	eventually.True(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })
 }

@@ -3,7 +3,6 @@
 package child
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +18,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/internal/processtest"
 )
 
 const (
@@ -54,32 +54,6 @@ func shell(script string) Config {
 	return Config{Command: "sh", Args: []string{"-c", script}}
 }
 
-func alive(pid int) bool {
-	if syscall.Kill(pid, 0) == syscall.ESRCH {
-		return false
-	}
-	// A zombie is not alive.
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err == nil {
-		_, rest, _ := bytes.Cut(stat, []byte(") "))
-		return !bytes.HasPrefix(rest, []byte("Z"))
-	}
-	return aliveByPs(pid)
-}
-
-// aliveByPs is alive for systems without /proc.
-func aliveByPs(pid int) bool {
-	state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
-	_, noSuchProcess := errors.AsType[*exec.ExitError](err)
-	return !noSuchProcess && !bytes.HasPrefix(bytes.TrimSpace(state), []byte("Z"))
-}
-
-// openFiles returns 0 without /proc.
-func openFiles() int {
-	open, _ := filepath.Glob("/proc/self/fd/*")
-	return len(open)
-}
-
 func TestExitBySignal(t *testing.T) {
 	exit := startChild(t, shell("kill -TERM $$")).Wait()
 	assert.Equal(t, exit.Status, -1)
@@ -112,7 +86,7 @@ func TestGrandchildEscapes(t *testing.T) {
 	assert.Equal(t, len(rest), 0)
 	awaitDone(t, p)
 	assert.Assert(t, p.Wait().Held)
-	assert.Assert(t, alive(escaped))
+	assert.Assert(t, processtest.Runs(escaped))
 }
 
 // A stopped process (SIGSTOP) does not act on SIGTERM, but is ended by SIGKILL; being stopped is
@@ -136,7 +110,7 @@ func TestGroupIdIsHeld(t *testing.T) {
 	p := startAs(t, shell("exit 0"), func(pid int) bool {
 		held := awaitExit(pid)
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil || alive(pid) {
+		if err != nil || processtest.Runs(pid) {
 			t.Errorf("not a zombie after awaitExit: %s %v", stat, err)
 		}
 		return held

@@ -1,9 +1,6 @@
 package child
 
-import (
-	"syscall"
-	"time"
-)
+import "time"
 
 const (
 	programName = "tool.exe"
@@ -20,16 +17,3 @@ func systemRungs(short time.Duration) []rung {
 		{"killed without grace", deaf, -1, 0, "ended by signal: killed"},
 	}
 }
-
-func alive(pid int) bool {
-	process, err := syscall.OpenProcess(syscall.SYNCHRONIZE, false, uint32(pid))
-	if err != nil {
-		return false
-	}
-	defer syscall.CloseHandle(process)
-	event, err := syscall.WaitForSingleObject(process, 0)
-	return err != nil || event == syscall.WAIT_TIMEOUT
-}
-
-// openFiles returns 0: Windows counts the handles of threads too. See TestNoHandleLeft.
-func openFiles() int { return 0 }

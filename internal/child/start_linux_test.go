@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/processtest"
 )
 
 // If Start runs out of files at any point, it leaves none open.
@@ -23,7 +25,7 @@ func TestOutOfFiles(t *testing.T) {
 	// Files of earlier tests may be open, also above the lowest number, until the garbage collector
 	// finds them.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	before, failed := openFiles(), 0
+	before, failed := processtest.OpenFiles(), 0
 	for more, started := uint64(0), false; !started; more++ {
 		assert.Assert(t, more < 200, "it does not start")
 		limit := was
@@ -38,7 +40,7 @@ func TestOutOfFiles(t *testing.T) {
 			failed++
 		}
 		// fewer, if a file of an earlier test was closed only now
-		assert.Assert(t, openFiles() <= before, "with %d more", more)
+		assert.Assert(t, processtest.OpenFiles() <= before, "with %d more", more)
 	}
 	assert.Assert(t, 6 <= failed, "failed %d times", failed)
 }

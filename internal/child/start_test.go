@@ -13,6 +13,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/internal/processtest"
 )
 
 func TestStartRefuses(t *testing.T) {
@@ -48,7 +50,7 @@ func TestStartContextEndsLate(t *testing.T) {
 	_, err := start(ctx, scripted("cat"), func(p int) bool { pid = p; return false })
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Assert(t, pid != 0)
-	gone(t, pid)
+	processtest.AwaitEnd(t, pid)
 }
 
 // endsAfter is a context that ends after a number of calls of Err.

@@ -14,6 +14,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/internal/eventually"
+	"github.com/stdwire/stdwire/internal/processtest"
 )
 
 // rung is a step of the shutdown at which a child ends, and the expected exit.
@@ -52,7 +53,7 @@ func TestStopLadder(t *testing.T) {
 					assert.Equal(t, exit.Stopped, true)
 					least := rung.graces * cfg.Grace
 					assert.Assert(t, least <= took && took <= patience, "took %v", took)
-					gone(t, p.Pid())
+					processtest.AwaitEnd(t, p.Pid())
 					break
 				}
 			})
@@ -82,8 +83,7 @@ func TestStopEndsTheWholeGroup(t *testing.T) {
 		p := startAs(t, cfg, awaitExit)
 		one, two := readPid(t, p.Stdout()), readPid(t, p.Stdout())
 		assert.NilError(t, p.Close())
-		gone(t, one)
-		gone(t, two)
+		processtest.AwaitEnd(t, one, two)
 	})
 }
 

@@ -272,7 +272,8 @@ func TestIdle(t *testing.T) {
 	s := startFake(t, func(*fakeConn, []string) string { return "+PONG\r\n" })
 	connectTo(t, Options{Network: "tcp", Address: s.Addr().String(),
 		Bounds: Bounds{Timeout: time.Second}})
-	eventually.True(t, "two pings", func() bool { return strings.HasPrefix(s.commands(), "PING,PING") })
+	eventually.True(t, "two pings",
+		func() bool { return strings.HasPrefix(s.commands(), "PING,PING") })
 }
 
 // Commands at a time are bounded, in number and size, until the server answers them.

@@ -162,7 +162,8 @@ func TestReplicasShareSessions(t *testing.T) {
 		}
 		for _, s := range sites {
 			assert.Equal(t, ping(c.at(s)).StatusCode, 404)
-			eventually.True(t, "the copy is gone", func() bool { return s.handler.Stats().Sessions == 0 })
+			eventually.True(t, "the copy is gone",
+				func() bool { return s.handler.Stats().Sessions == 0 })
 		}
 	})
 }
@@ -276,7 +277,8 @@ func TestReplicasWithoutTheirStore(t *testing.T) {
 	ping(deleted.at(sites[1])).wants(200, pinged)
 	assert.Equal(t, deleted.do(t.Context(), "DELETE", deleted.url, "",
 		header("Mcp-Session-Id: "+deleted.id)).StatusCode, 204)
-	eventually.True(t, "the copy is gone", func() bool { return sites[1].handler.Stats().Sessions == 1 })
+	eventually.True(t, "the copy is gone",
+		func() bool { return sites[1].handler.Stats().Sessions == 1 })
 	asking := c.post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask"}}`, "").
 		isStream()
 	var question struct{ ID json.Number }
@@ -285,7 +287,8 @@ func TestReplicasWithoutTheirStore(t *testing.T) {
 
 	of.Kill()
 	for _, s := range sites {
-		eventually.True(t, "a session is refused", func() bool { return ping(c.at(s)).StatusCode == 503 })
+		eventually.True(t, "a session is refused",
+			func() bool { return ping(c.at(s)).StatusCode == 503 })
 		down := ping(c.at(s))
 		assert.Equal(t, down.Header.Get("Retry-After"), "1")
 		assert.Assert(t, strings.Contains(down.text(), "the session goes on"))
@@ -493,7 +496,8 @@ func TestReplicasDoAsOneProcess(t *testing.T) {
 					header("Mcp-Session-Id: "+replicated[i].id))
 			}
 			for _, s := range sites {
-				eventually.True(t, "all copies are gone", func() bool { return s.handler.Stats().Sessions == 0 })
+				eventually.True(t, "all copies are gone",
+					func() bool { return s.handler.Stats().Sessions == 0 })
 			}
 		}
 	})

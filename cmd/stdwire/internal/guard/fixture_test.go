@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/internal/processgroup"
+	"github.com/stdwire/stdwire/internal/processtest"
 	"gotest.tools/v3/assert"
 )
 
@@ -206,7 +206,7 @@ func readPids(t *testing.T, f *os.File, n int) []int {
 		pids[i], err = strconv.Atoi(strings.TrimSpace(line))
 		assert.NilError(t, err)
 		t.Cleanup(func() {
-			if alive(pids[i]) {
+			if processtest.Runs(pids[i]) {
 				kill(pids[i])
 			}
 		})
@@ -237,17 +237,10 @@ func waitFor(t *testing.T, done <-chan struct{}) {
 	}
 }
 
-func awaitEnd(t *testing.T, pids []int) {
-	t.Helper()
-	for _, pid := range pids {
-		eventually.True(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })
-	}
-}
-
 // allReaped checks that the processes have been reaped, as Done promises.
 func allReaped(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {
-		assert.Assert(t, reaped(pid), "process %d of %v", pid, pids)
+		assert.Assert(t, !processtest.Exists(pid), "process %d of %v", pid, pids)
 	}
 }

@@ -3,16 +3,12 @@
 package guard
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
-	"strconv"
 	"syscall"
 )
 
@@ -53,32 +49,3 @@ func shell(script string) Command {
 }
 
 func kill(pid int) { syscall.Kill(pid, syscall.SIGKILL) }
-
-// reaped reports whether no such process exists, dead or alive.
-func reaped(pid int) bool { return syscall.Kill(pid, 0) == syscall.ESRCH }
-
-// alive reports whether a process runs. A zombie does not: its parent may reap it later.
-func alive(pid int) bool {
-	if reaped(pid) {
-		return false
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err == nil {
-		_, rest, _ := bytes.Cut(stat, []byte(") "))
-		return !bytes.HasPrefix(rest, []byte("Z"))
-	}
-	return aliveByPs(pid)
-}
-
-// aliveByPs is alive for systems without /proc.
-func aliveByPs(pid int) bool {
-	state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
-	_, noSuchProcess := errors.AsType[*exec.ExitError](err)
-	return !noSuchProcess && !bytes.HasPrefix(bytes.TrimSpace(state), []byte("Z"))
-}
-
-// openFiles returns the number of open files, or 0 without /proc.
-func openFiles() int {
-	open, _ := filepath.Glob("/proc/self/fd/*")
-	return len(open)
-}

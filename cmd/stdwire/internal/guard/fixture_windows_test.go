@@ -40,18 +40,3 @@ func kill(pid int) {
 		process.Kill()
 	}
 }
-
-func alive(pid int) bool {
-	process, err := syscall.OpenProcess(syscall.SYNCHRONIZE, false, uint32(pid))
-	if err != nil {
-		return false
-	}
-	defer syscall.CloseHandle(process)
-	event, err := syscall.WaitForSingleObject(process, 0)
-	return err != nil || event == syscall.WAIT_TIMEOUT
-}
-
-func reaped(pid int) bool { return !alive(pid) }
-
-// openFiles returns 0: Windows counts the handles of threads too.
-func openFiles() int { return 0 }

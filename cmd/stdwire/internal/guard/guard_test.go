@@ -18,6 +18,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/internal/processgroup"
+	"github.com/stdwire/stdwire/internal/processtest"
 	"gotest.tools/v3/assert"
 )
 
@@ -35,7 +36,7 @@ func TestExit(t *testing.T) {
 		waitFor(t, p.Done())
 		assert.Equal(t, p.Exit(), c.want)
 		assert.Equal(t, p.Exit().String(), c.text)
-		assert.Assert(t, reaped(p.Pid()))
+		assert.Assert(t, !processtest.Exists(p.Pid()))
 	}
 }
 
@@ -70,7 +71,7 @@ func TestMergedOutput(t *testing.T) {
 func TestEndOfFile(t *testing.T) {
 	p := startCommand(t, scriptCommand("out early", "close stdout", "read", "close stdin", "hang"))
 	assert.Equal(t, output(t, p), "early") // with the command alive
-	assert.Assert(t, alive(p.Pid()))
+	assert.Assert(t, processtest.Runs(p.Pid()))
 	_, err := io.WriteString(p.Stdin(), "on\n")
 	assert.NilError(t, err)
 	eventually.True(t, "writes fail", func() bool {
@@ -122,7 +123,7 @@ func TestManyAtOnce(t *testing.T) {
 // Nothing remains but the three files that the caller owns.
 func TestNothingLeft(t *testing.T) {
 	<-startCommand(t, scriptCommand("exit 0")).Done() // lets the runtime allocate what it keeps
-	goroutines, files := runtime.NumGoroutine(), openFiles()
+	goroutines, files := runtime.NumGoroutine(), processtest.OpenFiles()
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 5 {
@@ -131,13 +132,14 @@ func TestNothingLeft(t *testing.T) {
 		p.Kill()
 		waitFor(t, p.Done())
 		processgroup.CloseAll(p.Stdin(), p.Stdout(), p.Stderr())
-		assert.Equal(t, openFiles(), files)
+		assert.Equal(t, processtest.OpenFiles(), files)
 
 		_, err = Start(t.Context(), Command{Name: filepath.Join(t.TempDir(), "missing")})
 		assert.ErrorIs(t, err, os.ErrNotExist)
 		_, err = Start(cancelled, scriptCommand("exit 0"))
 		assert.ErrorIs(t, err, context.Canceled)
-		eventually.True(t, "no more files than before", func() bool { return openFiles() == files })
+		eventually.True(t, "no more files than before",
+			func() bool { return processtest.OpenFiles() == files })
 	}
 	eventually.True(t, "no more goroutines than before",
 		func() bool { return runtime.NumGoroutine() <= goroutines })

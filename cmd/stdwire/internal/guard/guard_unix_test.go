@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -16,30 +15,15 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/stdwire/stdwire/internal/eventually"
+	"github.com/stdwire/stdwire/internal/processtest"
 )
-
-// A zombie is not alive, with /proc and without.
-func TestZombieIsNotAlive(t *testing.T) {
-	cmd := exec.Command(self())
-	cmd.Env = []string{fixtureEnv + "=script"}
-	stdout, err := cmd.StdoutPipe()
-	assert.NilError(t, err)
-	assert.NilError(t, cmd.Start())
-	defer cmd.Wait()
-	io.Copy(io.Discard, stdout)
-	eventually.True(t, "it has ended", func() bool { return !aliveByPs(cmd.Process.Pid) })
-	assert.Assert(t, !alive(cmd.Process.Pid))
-	assert.Assert(t, !reaped(cmd.Process.Pid))
-	assert.Assert(t, alive(os.Getpid()) && aliveByPs(os.Getpid()))
-}
 
 func TestExitBySignal(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		p := startCommand(t, shell(fmt.Sprintf("kill -%d $$", sig)))
 		assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: sig})
 		assert.Equal(t, p.Exit().String(), fmt.Sprintf("ended by signal: %v", sig))
-		assert.Assert(t, reaped(p.Pid()))
+		assert.Assert(t, !processtest.Exists(p.Pid()))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/internal/processgroup"
+	"github.com/stdwire/stdwire/internal/processtest"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -23,8 +24,8 @@ func TestDaemonReaped(t *testing.T) {
 	p := startCommand(t, shell("(setsid sh -c 'echo $$; read line <&3' 3<&0 &) ; exec sleep 100"))
 	pid := readPids(t, p.Stdout(), 1)[0]
 	assert.NilError(t, p.Stdin().Close())
-	eventually.True(t, "the daemon is reaped", func() bool { return reaped(pid) })
-	assert.Assert(t, alive(p.Pid()))
+	eventually.True(t, "the daemon is reaped", func() bool { return !processtest.Exists(pid) })
+	assert.Assert(t, processtest.Runs(p.Pid()))
 }
 
 // At whatever moment the context of a start ends, no process is left if Start fails.
@@ -40,7 +41,7 @@ func TestStartCutShort(t *testing.T) {
 			continue
 		}
 		succeeded++
-		assert.Assert(t, alive(p.Pid())) // the context no longer matters
+		assert.Assert(t, processtest.Runs(p.Pid())) // the context no longer matters
 		p.Kill()
 		waitFor(t, p.Done())
 		processgroup.CloseAll(p.Stdin(), p.Stdout(), p.Stderr())
@@ -72,8 +73,8 @@ func TestProgramKilledWhileControlIsHeld(t *testing.T) {
 	defer program.Process.Kill()
 	pids := readPids(t, stdout.(*os.File), 3)
 	assert.NilError(t, program.Process.Kill())
-	awaitEnd(t, pids[1:])
-	assert.Assert(t, alive(pids[0]))
+	processtest.AwaitEnd(t, pids[1:]...)
+	assert.Assert(t, processtest.Runs(pids[0]))
 }
 
 // The death of the guard is noticed; only processes that left the group survive.
@@ -91,11 +92,11 @@ func TestGuardKilled(t *testing.T) {
 	assert.Equal(t, len(inGroup), 2)
 	assert.NilError(t, p.guard.Kill())
 	waitFor(t, p.Done())
-	awaitEnd(t, inGroup)
+	processtest.AwaitEnd(t, inGroup...)
 	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL, Lost: true})
 	assert.Equal(t, p.Exit().String(), "killed, because its guard was killed")
 	for _, pid := range outside {
-		assert.Assert(t, alive(pid))
+		assert.Assert(t, processtest.Runs(pid))
 	}
 }
 
@@ -105,7 +106,7 @@ func TestGuardKilledWhileProgramIsStopped(t *testing.T) {
 	guard, leader := pids[0], pids[1]
 	assert.NilError(t, program.Process.Signal(syscall.SIGSTOP))
 	assert.NilError(t, syscall.Kill(guard, syscall.SIGKILL))
-	awaitEnd(t, []int{leader})
+	processtest.AwaitEnd(t, leader)
 }
 
 // If /proc shows the processes of another namespace, no command is started, because wrong processes

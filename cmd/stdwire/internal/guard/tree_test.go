@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/processtest"
 )
 
 // Kill ends a tree of processes that ignore SIGTERM, some of them daemons, all of which hold
@@ -74,7 +76,7 @@ func startProgram(t *testing.T, trees int) (program *exec.Cmd, stdin io.Closer, 
 	})
 	pids = readPids(t, stdout.(*os.File), trees*programPids)
 	for _, pid := range pids {
-		assert.Assert(t, alive(pid))
+		assert.Assert(t, processtest.Runs(pid))
 	}
 	return program, stdin, pids
 }
@@ -95,7 +97,7 @@ func TestProgramEnds(t *testing.T) {
 			}
 			program, stdin, pids := startProgram(t, 20)
 			assert.NilError(t, end(program.Process, stdin))
-			awaitEnd(t, pids)
+			processtest.AwaitEnd(t, pids...)
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/eventually"
+	"github.com/stdwire/stdwire/internal/processtest"
 	"gotest.tools/v3/assert"
 )
 
@@ -128,7 +129,7 @@ func TestProcEvalTimesOut(t *testing.T) {
 	assert.Assert(t, out.TimedOut)
 	assert.Equal(t, out.Output, "partial\n")
 	assert.Equal(t, out.Signal, "KILL")
-	awaitEnd(t, s.scriptPIDs(t)...)
+	processtest.AwaitEnd(t, s.scriptPIDs(t)...)
 }
 
 func TestProcEvalCancelled(t *testing.T) {
@@ -141,7 +142,7 @@ func TestProcEvalCancelled(t *testing.T) {
 	pids := s.scriptPIDs(t)
 	cancel()
 	failed(t, s, <-done, dispatch.Cancelled, "")
-	awaitEnd(t, pids...)
+	processtest.AwaitEnd(t, pids...)
 }
 
 func TestProcEvalShutdown(t *testing.T) {
@@ -155,7 +156,7 @@ func TestProcEvalShutdown(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	assert.NilError(t, s.Shutdown(ctx))
-	awaitEnd(t, pids...)
+	processtest.AwaitEnd(t, pids...)
 	failed(t, s, <-done, dispatch.StateError, "shutting down")
 	fails(t, s, "proc.eval", args{"script": ":"}, dispatch.StateError, "shutting down")
 }
@@ -168,7 +169,7 @@ func TestProcEvalBackground(t *testing.T) {
 	var pid int
 	_, err := fmt.Sscan(out.Output, &pid)
 	assert.NilError(t, err)
-	awaitEnd(t, pid)
+	processtest.AwaitEnd(t, pid)
 }
 
 func TestProcEvalCap(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
-	"github.com/stdwire/stdwire/internal/eventually"
 	"gotest.tools/v3/assert"
 )
 
@@ -198,13 +197,4 @@ func (s *testService) pids(t testing.TB, session string) []int {
 	_, err := fmt.Sscan(s.expect(t, session, `^\d+ \d+ \d+\n`), &all[0], &all[1], &all[2])
 	assert.NilError(t, err)
 	return all
-}
-
-// awaitEnd waits until processes have ended. A killed descendant, which is not waited for, may
-// still be exiting when its output is at its end.
-func awaitEnd(t testing.TB, pids ...int) {
-	t.Helper()
-	for _, pid := range pids {
-		eventually.True(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })
-	}
 }

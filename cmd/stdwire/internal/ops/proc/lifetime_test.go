@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/eventually"
+	"github.com/stdwire/stdwire/internal/processtest"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
 )
@@ -80,7 +81,7 @@ func TestProcIdle(t *testing.T) {
 	waited := run[ReadOutput](t, s, "proc.read",
 		args{"session": busy, "until": "output", "wait_ms": 1200})
 	assert.Assert(t, waited.Running)
-	awaitEnd(t, pids...)
+	processtest.AwaitEnd(t, pids...)
 	eventually.True(t, "so is the other, once nobody uses it",
 		func() bool { return len(s.sessions.List(context.Background())) == 0 })
 	fails(t, s, "proc.read", args{"session": idle}, dispatch.NotRunning, "")
@@ -119,14 +120,7 @@ func TestProcClientGone(t *testing.T) {
 	}
 	remaining := s.start(t, "copy")
 	leave()
-	eventually.True(t, "all of the client's are ended", func() bool {
-		for _, pid := range pids {
-			if alive(pid) {
-				return false
-			}
-		}
-		return true
-	})
+	processtest.AwaitEnd(t, pids...)
 	eventually.True(t, "only the other is left",
 		func() bool { return len(s.sessions.List(context.Background())) == 1 })
 	run[SendOutput](t, s, "proc.send", args{"session": remaining, "text": "x"})
@@ -142,8 +136,7 @@ func TestProcClientGoneBefore(t *testing.T) {
 	eventually.True(t, "nothing is left",
 		func() bool { return len(s.sessions.List(context.Background())) == 0 })
 	if envelope.Err == nil {
-		eventually.True(t, "the process is gone",
-			func() bool { return !alive(decode[StartOutput](t, envelope).PID) })
+		processtest.AwaitEnd(t, decode[StartOutput](t, envelope).PID)
 	}
 }
 
@@ -159,7 +152,7 @@ func TestProcShutdown(t *testing.T) {
 	defer cancel()
 	start := time.Now()
 	err := s.Shutdown(ctx)
-	awaitEnd(t, pids...)
+	processtest.AwaitEnd(t, pids...)
 	duration := time.Since(start)
 	t.Logf("20 stubborn processes: %v, %v", duration, err)
 	// killing 60 takes a while on a busy machine; with the whole grace it would be 40 s
@@ -179,7 +172,7 @@ func TestProcShutdownOutOfTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_ = s.Shutdown(ctx) // with or without an error, the processes are gone
-	awaitEnd(t, pids...)
+	processtest.AwaitEnd(t, pids...)
 }
 
 // Calls that wait during Shutdown return, and none of their processes is left.

@@ -95,7 +95,8 @@ func TestProcReadPatternSpansChunks(t *testing.T) {
 		_, err := session.stdin.f.WriteString(chunk)
 		assert.NilError(t, err)
 		total := []int64{5, 8, 8, 10, 20}[i] // an incomplete character is held back
-		eventually.True(t, "it has come back", func() bool { return session.output.total() == total })
+		eventually.True(t, "it has come back",
+			func() bool { return session.output.total() == total })
 	}
 	out := <-read
 	assert.Assert(t, out.Matched && out.More)

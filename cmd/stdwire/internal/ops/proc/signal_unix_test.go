@@ -13,6 +13,7 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/eventually"
+	"github.com/stdwire/stdwire/internal/processtest"
 	"gotest.tools/v3/assert"
 )
 
@@ -76,7 +77,7 @@ func TestProcEndTakesDescendants(t *testing.T) {
 	var first, second int
 	_, err := fmt.Sscan(s.rest(t, id).Output, &first, &second)
 	assert.NilError(t, err)
-	awaitEnd(t, first, second)
+	processtest.AwaitEnd(t, first, second)
 }
 
 func TestProcSignal(t *testing.T) {
@@ -122,7 +123,7 @@ func TestProcSignalStopAndContinue(t *testing.T) {
 	// A stopped process can be ended too.
 	run[SignalOutput](t, s, "proc.signal", args{"signal": "STOP"})
 	assert.Assert(t, run[StopOutput](t, s, "proc.stop", args{"grace_ms": 50}).Stopped)
-	awaitEnd(t, pid)
+	processtest.AwaitEnd(t, pid)
 }
 
 func TestProcStartFailuresOfUnix(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/processtest"
 	"gotest.tools/v3/assert"
 )
 
@@ -38,5 +39,5 @@ func TestProcSignalBreak(t *testing.T) {
 	pids := s.pids(t, other)
 	run[SignalOutput](t, s, "proc.signal", args{"session": other, "signal": "TERM"})
 	assert.Equal(t, s.rest(t, other).Signal, "INT")
-	awaitEnd(t, pids...)
+	processtest.AwaitEnd(t, pids...)
 }

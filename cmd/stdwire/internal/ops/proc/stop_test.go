@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/processtest"
 	"gotest.tools/v3/assert"
 )
 
@@ -33,7 +34,7 @@ func TestProcStopByKilling(t *testing.T) {
 	assert.Assert(t, time.Since(start) >= 200*time.Millisecond)
 	assert.Equal(t, out.Signal, "KILL")
 	assert.Assert(t, out.ExitCode == nil)
-	awaitEnd(t, pids...)
+	processtest.AwaitEnd(t, pids...)
 }
 
 func TestProcStopAtOnce(t *testing.T) {
@@ -43,7 +44,7 @@ func TestProcStopAtOnce(t *testing.T) {
 	pids := s.pids(t, id)
 	assert.Equal(t, run[StopOutput](t, s, "proc.stop", args{"session": id, "grace_ms": 0}).Signal,
 		"KILL")
-	awaitEnd(t, pids...)
+	processtest.AwaitEnd(t, pids...)
 }
 
 func TestProcStopIsIdempotent(t *testing.T) {
@@ -86,7 +87,7 @@ func TestProcStopCancelled(t *testing.T) {
 	start := time.Now()
 	s.dispatch(ctx, "proc.stop", args{"session": id, "grace_ms": 60000})
 	assert.Assert(t, time.Since(start) < time.Minute)
-	awaitEnd(t, pids...)
+	processtest.AwaitEnd(t, pids...)
 	assert.Equal(t, len(run[ListOutput](t, s, "proc.list", nil).Sessions), 0)
 }
 
@@ -109,6 +110,6 @@ func TestProcEndTakesChildren(t *testing.T) {
 	start := time.Now()
 	pids := s.pids(t, id)
 	assert.Equal(t, *s.rest(t, id).ExitCode, 3)
-	awaitEnd(t, pids...)
+	processtest.AwaitEnd(t, pids...)
 	assert.Assert(t, time.Since(start) < drainTimeout, "the output did not end by itself")
 }

@@ -8,16 +8,6 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func alive(pid int) bool {
-	process, err := syscall.OpenProcess(syscall.SYNCHRONIZE, false, uint32(pid))
-	if err != nil {
-		return false
-	}
-	defer syscall.CloseHandle(process)
-	event, _ := syscall.WaitForSingleObject(process, 0)
-	return event == syscall.WAIT_TIMEOUT
-}
-
 var getProcessHandleCount = syscall.NewLazyDLL("kernel32.dll").NewProc("GetProcessHandleCount")
 
 func openFiles(t testing.TB) int {

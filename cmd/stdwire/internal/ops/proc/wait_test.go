@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/processtest"
 	"gotest.tools/v3/assert"
 )
 
@@ -59,7 +60,7 @@ func TestProcSignalKill(t *testing.T) {
 	out := s.rest(t, id)
 	assert.Equal(t, out.Signal, "KILL")
 	assert.Assert(t, out.ExitCode == nil)
-	awaitEnd(t, pids...)
+	processtest.AwaitEnd(t, pids...)
 	fails(t, s, "proc.signal", args{"signal": "TERM"}, dispatch.StateError, "has ended")
 	fails(t, s, "proc.signal", args{"signal": "SEGV"}, dispatch.InvalidInput, "invalid arguments: signal")
 }
