@@ -11,7 +11,6 @@ type Style string
 // The styles. Plain is that of other text.
 const (
 	Plain   Style = ""
-	Bold    Style = "1"
 	Faint   Style = "2"
 	Red     Style = "31"
 	Green   Style = "32"

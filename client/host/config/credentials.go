@@ -237,18 +237,14 @@ func (c *Credentials) encode() any {
 // readCredentials reads credentials. What is wrong is an error, as otherwise the server would be
 // called with other credentials than its owner wants. It returns nil for static credentials.
 func (r *reader) readCredentials(v jsonedit.Value) *Credentials {
-	if !v.IsObject() {
-		r.typeError(v, "an object")
+	c := new(Credentials)
+	if !readClosed(r, v, "credentials", c, credentialFields()) {
 		return nil
 	}
-	c := new(Credentials)
 	given := map[string]jsonedit.Member{}
 	for _, m := range v.Members() {
 		given[m.Name] = m
 	}
-	readMembers(r, v, "credentials.", c, credentialFields(), func(m jsonedit.Member) {
-		r.unknownIn(m, "credentials", fieldsOf(credentialFields()))
-	})
 	if _, ok := given["type"]; !ok {
 		r.errorf(v.Start, "credentials has no type: add one of %s",
 			strings.Join(typeNames(nil), ", "))

@@ -71,6 +71,20 @@ func readMembers[T any](r *reader, v jsonedit.Value, prefix string, t T, fields 
 	}
 }
 
+// readClosed reads an object, which has no other members than fields, into t. of is its name in
+// messages. It reports false if v is no object.
+func readClosed[T any](r *reader, v jsonedit.Value, of string, t T, fields []field[T]) bool {
+	r.field = of
+	if !v.IsObject() {
+		r.typeError(v, "an object")
+		return false
+	}
+	readMembers(r, v, of+".", t, fields, func(m jsonedit.Member) {
+		r.unknownIn(m, of, fieldsOf(fields))
+	})
+	return true
+}
+
 // readInto reads a value into what p, which a field's at has returned, points to.
 func (r *reader) readInto(p any, v jsonedit.Value) {
 	switch p := p.(type) {

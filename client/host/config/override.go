@@ -124,18 +124,11 @@ func (r *reader) readOverrides(v jsonedit.Value) map[string]host.Override {
 // readOverride reads the override of an item.
 func (r *reader) readOverride(m jsonedit.Member) (o host.Override) {
 	prefix := fmt.Sprintf("overrides.%.60s", m.Name)
-	r.field = prefix
 	kind, own := itemkey.Item(m.Name)
-	switch {
-	case own == "":
+	if own == "" {
 		r.errorf(m.Offset, "overrides: the name of the %s is missing", kind)
-	case !m.IsObject():
-		r.typeError(m.Value, "an object")
-		return o
 	}
-	readMembers(r, m.Value, prefix+".", &o, overrideFields(), func(u jsonedit.Member) {
-		r.unknownIn(u, prefix, fieldsOf(overrideFields()))
-	})
+	readClosed(r, m.Value, prefix, &o, overrideFields())
 	for _, u := range m.Value.Members() {
 		switch {
 		case kind != mcp.KindTool && slices.Contains(ofTools(), u.Name):
@@ -192,15 +185,10 @@ func (r *reader) readArguments(o *host.Override, v jsonedit.Value) {
 	taken := map[string]jsonedit.Member{}
 	for _, m := range r.members(v) {
 		var a host.ArgumentOverride
-		r.field = fmt.Sprintf("%s.%.60s", field, m.Name)
-		if !m.IsObject() {
-			r.typeError(m.Value, "an object")
+		prefix := fmt.Sprintf("%s.%.60s", field, m.Name)
+		if !readClosed(r, m.Value, prefix, &a, argumentFields()) {
 			continue
 		}
-		prefix := r.field
-		readMembers(r, m.Value, prefix+".", &a, argumentFields(), func(u jsonedit.Member) {
-			r.unknownIn(u, prefix, fieldsOf(argumentFields()))
-		})
 		if err := override.CheckArgument(&a); err != nil {
 			r.errorf(m.Offset, "%s: %v", prefix, err)
 		}

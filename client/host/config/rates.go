@@ -152,15 +152,10 @@ func (r *reader) readRates(root jsonedit.Value) (all []Rate, at Position) {
 			return all, at
 		}
 		prefix := fmt.Sprintf("rates[%d]", i)
-		r.field = prefix
-		if !v.IsObject() {
-			r.typeError(v, "an object")
+		var t Rate
+		if !readClosed(r, v, prefix, &t, rateFields()) {
 			continue
 		}
-		var t Rate
-		readMembers(r, v, prefix+".", &t, rateFields(), func(m jsonedit.Member) {
-			r.unknownIn(m, prefix, fieldsOf(rateFields()))
-		})
 		if why := t.complete(); why != "" {
 			r.errorf(v.Start, "%s %s", prefix, why)
 		}

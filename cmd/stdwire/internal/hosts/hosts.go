@@ -39,9 +39,6 @@ type Host struct {
 	Date   string // of the source: year and month
 }
 
-// All returns the hosts that are known, by their IDs.
-func All() []Host { return slices.Clone(table) }
-
 // IDs returns the IDs of all hosts.
 func IDs() (ids []string) {
 	for _, h := range table {

@@ -10,8 +10,8 @@ import (
 
 func TestRows(t *testing.T) {
 	assert.Assert(t, slices.IsSorted(IDs()))
-	assert.Assert(t, len(slices.Compact(IDs())) == len(All()))
-	for _, h := range All() {
+	assert.Assert(t, len(slices.Compact(IDs())) == len(table))
+	for _, h := range table {
 		assert.Assert(t, h.Title != "" && h.Source != "", h.ID)
 		assert.Assert(t, regexp.MustCompile(`^20\d\d-(0[1-9]|1[012])$`).MatchString(h.Date), h.ID)
 		assert.Equal(t, h.MaxName > 0, h.NameCut != "", h.ID)
