@@ -256,7 +256,7 @@ var ErrRounds = errors.New("the server requests input again and again")
 // A roundsError matches ErrRounds.
 type roundsError struct {
 	rounds int   // number of answers sent; in a task, one may answer several requests
-	last   error // the latest request: an InputRequiredError
+	last   error // the latest request: an *InputRequiredError
 }
 
 func (e *roundsError) Error() string {

@@ -156,12 +156,7 @@ func (i Integration) Directory(ctx context.Context, uri string,
 // skills that [Client.Tools] and [Client.Skills] omit.
 func (i Integration) Pages(ctx context.Context, kind mcp.Kind,
 	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	if kind.Info().ListMethod == "" {
-		return func(yield func(json.RawMessage, error) bool) {
-			yield(nil, fmt.Errorf("client: no method lists items of the kind %q", kind))
-		}
-	}
-	return i.c.pagesOf(ctx, listCapabilities[kind], kind.Info().ListMethod, opts)
+	return i.c.pagesOfKind(ctx, kind, opts)
 }
 
 // Definitions yields the items of a kind as the server wrote them: the tools of [Client.Tools], and

@@ -38,7 +38,7 @@ type listMethod struct {
 func itemsOf[R, T any](ctx context.Context, c *Client, kind mcp.Kind, opts []CallOption,
 	of func(*R) []T) iter.Seq2[T, error] {
 	m := listMethod{kind.Info().ListMethod, kind.Info().ListMember, string(kind) + "s"}
-	return items(c, m, c.pagesOf(ctx, listCapabilities[kind], m.name, opts), of)
+	return items(c, m, c.pagesOfKind(ctx, kind, opts), of)
 }
 
 // items yields the elements of the pages of a list, and at the end an [InvalidItemsError] if some
@@ -272,6 +272,17 @@ func (c *Client) pagesOf(ctx context.Context, needed capability, method string,
 		}
 		c.pages(ctx, method, nil, opts)(yield)
 	}
+}
+
+// pagesOfKind is pages for the list of a kind. It yields an error for a kind that has none.
+func (c *Client) pagesOfKind(ctx context.Context, kind mcp.Kind,
+	opts []CallOption) iter.Seq2[json.RawMessage, error] {
+	if kind.Info().ListMethod == "" {
+		return func(yield func(json.RawMessage, error) bool) {
+			yield(nil, fmt.Errorf("client: no method lists items of the kind %q", kind))
+		}
+	}
+	return c.pagesOf(ctx, listCapabilities[kind], kind.Info().ListMethod, opts)
 }
 
 // listError returns the error of an invalid list, and removes the list from the cache.

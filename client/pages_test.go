@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/json"
+	"fmt"
 	"iter"
 	"strings"
 	"testing"
@@ -35,6 +36,24 @@ func TestPages(t *testing.T) {
 		c.Integration().Pages(t.Context(), mcp.KindPrompt)} {
 		for _, err := range pages {
 			assert.ErrorIs(t, err, rpc.ErrMethodNotFound)
+		}
+	}
+}
+
+// A kind without a list method has neither pages nor definitions.
+func TestKindsWithoutLists(t *testing.T) {
+	c := connect(t, Options{}, (*scripted).modern)
+	for _, kind := range []mcp.Kind{mcp.KindApp, "x"} {
+		for _, all := range []iter.Seq2[json.RawMessage, error]{
+			c.Integration().Pages(t.Context(), kind),
+			c.Integration().Definitions(t.Context(), kind)} {
+			n := 0
+			for _, err := range all {
+				n++
+				assert.Error(t, err,
+					fmt.Sprintf("client: no method lists items of the kind %q", kind))
+			}
+			assert.Equal(t, n, 1)
 		}
 	}
 }

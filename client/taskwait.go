@@ -118,7 +118,7 @@ func (f *taskWaiter) step() error {
 		return f.takeResult(fetched)
 	}
 	if f.pollFailures == 0 || f.due() {
-		if err := f.send(); err != nil {
+		if err := f.sendResponses(); err != nil {
 			return err
 		}
 	}
@@ -363,8 +363,8 @@ func (f *taskWaiter) cancelWithdrawn() {
 	}
 }
 
-// send sends the available input responses. It does not wait for the others.
-func (f *taskWaiter) send() error {
+// sendResponses sends the available input responses. It does not wait for the others.
+func (f *taskWaiter) sendResponses() error {
 	f.mu.Lock()
 	answers := f.answers
 	f.answers = make(mcp.InputResponses)

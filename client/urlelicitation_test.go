@@ -334,7 +334,7 @@ func TestURLElicitationEnds(t *testing.T) {
 }
 
 // The application is notified once of the completion of each elicitation that it was asked about,
-// and of no others. However many arrive, the memory is limited.
+// and of no others, however many arrive.
 func TestElicitComplete(t *testing.T) {
 	var told, asked atomic.Int32
 	over, answered := make(chan bool), make(chan bool)

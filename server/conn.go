@@ -345,10 +345,11 @@ func (o *connContext) Value(key any) any {
 	case contextkey.Session{}:
 		return o.conn.publicSession()
 	case turn.Key{}:
-		if m, ok := o.Context.Value(key).(*turn.Message); ok {
+		line := &o.conn.server.line
+		if m, ok := o.Context.Value(key).(*turn.Message); ok && m.In(line) {
 			return m
 		}
-		return &o.conn.server.line
+		return line
 	case task.Key{}:
 		if s := o.conn.server; s.o.Tasks.Store == nil {
 			return s.tasks.replica

@@ -11,6 +11,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/internal/processtest"
 )
 
 // Questions of a server behind a connection are asked at the terminal of the call.
@@ -57,7 +59,7 @@ func TestConnectionIsKilled(t *testing.T) {
 			assert.NilError(t, syscall.Kill(pid, syscall.SIGKILL))
 			_ = notes.all(t) // until the grandchild has ended
 			waitFor(t, func() string {
-				if alive(keeper) {
+				if processtest.Exists(keeper) {
 					return "the process with the socket has not ended"
 				}
 				return ""
@@ -91,7 +93,7 @@ func TestKilledConnectionIsForgotten(t *testing.T) {
 	pid := listedConnections(t)[0].Pid
 	assert.NilError(t, syscall.Kill(pid, syscall.SIGKILL))
 	waitFor(t, func() string {
-		if alive(pid) {
+		if processtest.Exists(pid) {
 			return "it has not ended"
 		}
 		return ""

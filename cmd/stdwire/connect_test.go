@@ -4,7 +4,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
+	"github.com/stdwire/stdwire/internal/processtest"
 )
 
 // connected begins a connection and ends it with the test.
@@ -95,7 +95,7 @@ func TestConnection(t *testing.T) {
 
 	ended := run(t, "stop", "@"+self)
 	assert.Equal(t, ended.code, 0, ended.stderr)
-	assert.Assert(t, !alive(all[0].Server.Pid), "disconnect waits for the server")
+	assert.Assert(t, !processtest.Exists(all[0].Server.Pid), "disconnect waits for the server")
 	assert.Equal(t, run(t, "connections").stdout, "no connections\n")
 	assert.Equal(t, run(t, "stop", "--all").code, 0)
 	for _, args := range [][]string{{"stop", "@" + self}, {"tools", "@" + self}} {
@@ -206,7 +206,6 @@ func TestConnectionOfConfiguredServer(t *testing.T) {
 	assert.Equal(t, run(t, "call", "@files", "big").code, 0)
 	assert.Equal(t, run(t, "call", "@files", "hang").code, 5)
 }
-func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 // The next call starts a server that has ended.
 func TestConnectionRestartsItsServer(t *testing.T) {

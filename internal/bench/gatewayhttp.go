@@ -34,7 +34,7 @@ func gatewayHTTPBudgets() []budget {
 
 // A gatewayServer is a gateway over HTTP that starts a legacy server over stdio.
 type gatewayServer struct {
-	*httpProcess
+	*listeningProcess
 	path, tool string
 }
 
@@ -46,7 +46,7 @@ func startGatewayServer(cmd *exec.Cmd, address, path, tool string) (*gatewayServ
 	if err != nil {
 		return nil, err
 	}
-	f := &gatewayServer{&httpProcess{p, address}, path, tool}
+	f := &gatewayServer{&listeningProcess{p, address}, path, tool}
 	for deadline := time.Now().Add(responseTimeout); ; time.Sleep(10 * time.Millisecond) {
 		clients, err := dialAll(address, 1, f.open)
 		closeAll(clients)
@@ -63,7 +63,7 @@ func startGatewayServer(cmd *exec.Cmd, address, path, tool string) (*gatewayServ
 // stop interrupts the gateway and waits until it exits.
 func (f *gatewayServer) stop() {
 	_ = f.cmd.Process.Signal(os.Interrupt)
-	f.httpProcess.stop()
+	f.listeningProcess.stop()
 }
 
 func (f *gatewayServer) post(head, body string) []byte {

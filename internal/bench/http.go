@@ -20,18 +20,18 @@ const (
 
 var httpBudgets = []budget{{http32, "go-sdk", 15}, {http32, "mcp-go", 3}, {http32, "net/http", 0.5}}
 
-// An httpProcess is a server process that listens at an address.
-type httpProcess struct {
+// A listeningProcess is a server process that listens at an address.
+type listeningProcess struct {
 	*process
 	address string
 }
 
-func startHTTP(name, profiles string) (*httpProcess, error) {
+func startHTTP(name, profiles string) (*listeningProcess, error) {
 	return startListener("-http-server", name, profiles)
 }
 
 // startListener starts this program as the server that a flag selects, and waits for its address.
-func startListener(flag, name, profiles string) (*httpProcess, error) {
+func startListener(flag, name, profiles string) (*listeningProcess, error) {
 	p, err := startSelf(flag, name, "-profile", profiles)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func startListener(flag, name, profiles string) (*httpProcess, error) {
 		p.stop()
 		return nil, fmt.Errorf("%s did not start: %w", name, err)
 	}
-	return &httpProcess{p, address}, nil
+	return &listeningProcess{p, address}, nil
 }
 
 // startSelf starts this program.
@@ -94,7 +94,7 @@ type loadRun struct {
 func (r *loadRun) rate() float64 { return float64(len(r.times)) / r.took.Seconds() }
 
 func (r *loadRun) quantile(q float64) time.Duration {
-	return r.times[int(q*float64(len(r.times)-1))]
+	return quantile(r.times, q)
 }
 
 func (r *loadRun) cpuPerCall() float64 {
@@ -102,18 +102,18 @@ func (r *loadRun) cpuPerCall() float64 {
 }
 
 // run calls over several connections: for a fifth of d to warm up, and then for d.
-func (p *httpProcess) run(connections int, d time.Duration) (r *loadRun, err error) {
+func (p *listeningProcess) run(connections int, d time.Duration) (r *loadRun, err error) {
 	return p.runClients(connections, d, p.open)
 }
 
 // open prepares a call of the modern era.
-func (p *httpProcess) open(c *httpClient) error {
+func (p *listeningProcess) open(c *httpClient) error {
 	c.call = httpCall(p.address, httpEcho)
 	return nil
 }
 
 // openSize returns a function that prepares a call of size bytes.
-func (p *httpProcess) openSize(size int) func(*httpClient) error {
+func (p *listeningProcess) openSize(size int) func(*httpClient) error {
 	call := httpCall(p.address, bytes.Repeat(httpEcho, size/len(httpEcho)))
 	return func(c *httpClient) error {
 		c.call = call
@@ -123,7 +123,7 @@ func (p *httpProcess) openSize(size int) func(*httpClient) error {
 }
 
 // runClients is like run, with connections that open prepares.
-func (p *httpProcess) runClients(connections int, d time.Duration,
+func (p *listeningProcess) runClients(connections int, d time.Duration,
 	open func(*httpClient) error) (r *loadRun, err error) {
 	clients, err := dialAll(p.address, connections, open)
 	defer closeAll(clients)
@@ -196,17 +196,21 @@ func httpSuite(o options) ([]measure, error) {
 type httpLoad struct {
 	what        string
 	connections int
-	open        func(p *httpProcess) func(*httpClient) error
+	open        func(p *listeningProcess) func(*httpClient) error
 }
 
 var httpLoads = []httpLoad{
-	{http32, 32, func(p *httpProcess) func(*httpClient) error { return p.open }},
-	{http1, 1, func(p *httpProcess) func(*httpClient) error { return p.open }},
-	{httpLegacy32, 32, func(p *httpProcess) func(*httpClient) error {
+	{http32, 32, func(p *listeningProcess) func(*httpClient) error { return p.open }},
+	{http1, 1, func(p *listeningProcess) func(*httpClient) error { return p.open }},
+	{httpLegacy32, 32, func(p *listeningProcess) func(*httpClient) error {
 		return (&gatewayServer{p, "/mcp", "echo"}).open
 	}},
-	{httpLarge32, 32, func(p *httpProcess) func(*httpClient) error { return p.openSize(64 << 10) }},
-	{httpHuge32, 32, func(p *httpProcess) func(*httpClient) error { return p.openSize(1 << 20) }},
+	{httpLarge32, 32, func(p *listeningProcess) func(*httpClient) error {
+		return p.openSize(64 << 10)
+	}},
+	{httpHuge32, 32, func(p *listeningProcess) func(*httpClient) error {
+		return p.openSize(1 << 20)
+	}},
 }
 
 // measure returns the rate of the calls, or else their median time.

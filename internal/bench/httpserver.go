@@ -22,7 +22,7 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-const maxListeners = 100_000
+const maxOpen = 100_000
 
 // An httpProgram is a typed and validated echo over Streamable HTTP in its library's fastest
 // configuration: without sessions, with JSON responses.
@@ -38,7 +38,7 @@ var httpPrograms = []httpProgram{
 		dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Type: dispatch.Read},
 			echo)
 		added := 0
-		return streamable.Options{MaxRequests: maxListeners, MaxStreams: maxListeners}.New(
+		return streamable.Options{MaxRequests: maxOpen, MaxStreams: maxOpen}.New(
 				server.New(server.Info{Name: "echo", Version: "1"}, catalog)), func() {
 				added++
 				dispatch.Add(catalog,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -21,7 +22,13 @@ type inFlightRun struct {
 func (r *inFlightRun) rate() float64 { return float64(len(r.times)) / r.took.Seconds() }
 
 func (r *inFlightRun) quantile(q float64) time.Duration {
-	return r.times[int(q*float64(len(r.times)-1))]
+	return quantile(r.times, q)
+}
+
+// quantile returns the least of the sorted times that at least the part q of them does not exceed:
+// the slowest one if there are few.
+func quantile(times []time.Duration, q float64) time.Duration {
+	return times[max(0, int(math.Ceil(q*float64(len(times))))-1)]
 }
 
 // measure returns the rate of the calls.

@@ -92,9 +92,9 @@ func loadStdio(calls, size int, o options) (*loadRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer p.stop()
-	// reads from pipes have no deadline
+	// Reads from pipes have no deadline, and a server that does not end has to be killed, too.
 	defer time.AfterFunc(2*o.time+stdioTimeout, func() { _ = p.cmd.Process.Kill() }).Stop()
+	defer p.stop()
 	// The response has the text twice. A buffer that is too small would make the client slow.
 	p.in = bufio.NewReaderSize(p.in, 2*size+64<<10)
 	frame := modern(callFrame("echo", 1, strings.Repeat("x", size)))

@@ -218,8 +218,7 @@ func TestNothingLeft(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, processtest.OpenFiles(), descriptors) // at Done, not some time after
 	}
-	eventually.True(t, "no more goroutines than before",
-		func() bool { return runtime.NumGoroutine() <= goroutines })
+	eventually.AtMost(t, "goroutines", goroutines, runtime.NumGoroutine)
 }
 
 func TestDeadlines(t *testing.T) {

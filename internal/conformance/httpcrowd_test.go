@@ -71,8 +71,7 @@ func (s *site) descriptors() int {
 // settles waits until the server's process has no more of them than before.
 func (s *site) settles(before int) {
 	s.t.Helper()
-	eventually.True(s.t, fmt.Sprintf("the server has no more than %d descriptors open", before),
-		func() bool { return s.descriptors() <= before })
+	eventually.AtMost(s.t, "open descriptors of the server", before, s.descriptors)
 }
 
 // Clients disconnect while the server sends them messages, or before they have sent a whole

@@ -285,8 +285,8 @@ func TestLanguageServer(t *testing.T) {
 	assert.ErrorIs(t, peer.Call(ctx, "late", nil, nil), rpc.ErrClosed)
 
 	// Nothing is left running: no process of the server's group, and no goroutine of this package.
-	eventually.True(t, fmt.Sprintf("no process and no more than %d goroutines are left", before),
-		func() bool { return !groupRuns(t, server.Pid()) && runtime.NumGoroutine() <= before })
+	eventually.True(t, "no process is left", func() bool { return !groupRuns(t, server.Pid()) })
+	eventually.AtMost(t, "goroutines", before, runtime.NumGoroutine)
 }
 
 // groupRuns reports whether a process of a group is left. A zombie that its new parent has not

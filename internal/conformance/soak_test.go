@@ -86,8 +86,7 @@ func TestSoak(t *testing.T) {
 		early.Load(), late)
 	b.ended()
 	// goroutines of other tests may have ended meanwhile, and those of the client be about to end
-	eventually.True(t, fmt.Sprintf("no more than %d goroutines run", goroutines),
-		func() bool { return runtime.NumGoroutine() <= goroutines })
+	eventually.AtMost(t, "goroutines", goroutines, runtime.NumGoroutine)
 }
 
 // rss returns the resident memory of a process in KiB.

@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// Address returns a local address that nobody listens on. Its port is one of those that systems, by
-// default, give to nobody who does not ask for it: any other may be taken again before the server
+// Address returns a local address that nobody listens on. Its port is one that Linux, macOS and
+// Windows, by default, give only to who asks for it: any other may be taken again before the server
 // listens.
 func Address() (string, error) {
 	var err error

@@ -15,8 +15,8 @@ import (
 )
 
 // together lists, for packages whose files refer only to files below them, those that may reach
-// each other all the same, because their types are parts of one another. All other files of such a
-// package can be read from the bottom up.
+// each other all the same, because their types or functions need one another. All other files of
+// such a package can be read from the bottom up.
 var together = map[string][]string{
 	"server": {"changes.go", "conn.go", "item.go", "mrtr.go", "request.go", "result.go", "server.go",
 		"toolview.go", "upstreams.go"},

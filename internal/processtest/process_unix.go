@@ -36,8 +36,8 @@ func runsByPs(pid int) bool {
 	return !noSuchProcess && !bytes.HasPrefix(bytes.TrimSpace(state), []byte("Z"))
 }
 
-// OpenFiles returns the number of files that this process has open, or 0 without /proc.
+// OpenFiles returns the number of files that this process has open.
 func OpenFiles() int {
-	open, _ := filepath.Glob("/proc/self/fd/*")
+	open, _ := filepath.Glob("/dev/fd/*")
 	return len(open)
 }

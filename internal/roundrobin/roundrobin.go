@@ -20,6 +20,7 @@ type entry[T comparable] struct {
 	value     T
 	principal string
 	round     int
+	goesOn    bool // see Continue
 }
 
 // Len returns the number of values.
@@ -33,29 +34,61 @@ func (q *Queue[T]) Last() (v T, ok bool) {
 	return q.waiting[len(q.waiting)-1].value, true
 }
 
-// Round returns the round of the value that has had its turn last.
-func (q *Queue[T]) Round() int { return q.round }
-
 // Add adds a value, which differs from the others, in the next round in which its principal has no
-// turn yet, and returns the round.
-func (q *Queue[T]) Add(principal string, v T) (round int) {
+// turn yet.
+func (q *Queue[T]) Add(principal string, v T) {
 	if len(q.rounds) > 2*len(q.waiting) {
 		maps.DeleteFunc(q.rounds, func(_ string, last int) bool { return last <= q.round })
 	}
 	if q.rounds == nil {
 		q.rounds = make(map[string]int)
 	}
-	round = max(q.round, q.rounds[principal]) + 1
+	round := max(q.round, q.rounds[principal]) + 1
 	q.rounds[principal] = round
-	q.Insert(round, principal, v)
-	return round
+	q.insert(entry[T]{v, principal, round, false})
 }
 
-// Insert adds a value, which differs from the others, behind those of a round.
-func (q *Queue[T]) Insert(round int, principal string, v T) {
-	behind, _ := slices.BinarySearchFunc(q.waiting, round+1,
+// insert adds an entry behind those of its round.
+func (q *Queue[T]) insert(e entry[T]) {
+	behind, _ := slices.BinarySearchFunc(q.waiting, e.round+1,
 		func(e entry[T], next int) int { return cmp.Compare(e.round, next) })
-	q.waiting = slices.Insert(q.waiting, behind, entry[T]{v, principal, round})
+	q.waiting = slices.Insert(q.waiting, behind, e)
+}
+
+// Continue adds a value, which differs from the others, that goes on with what has had a turn. It
+// precedes what is new of its principal, and of all principals if none of its own goes on before
+// it: of each principal, one value goes on in a round.
+func (q *Queue[T]) Continue(principal string, v T) {
+	last := -1 // of the principal that goes on
+	for i, e := range q.waiting {
+		if e.goesOn && e.principal == principal {
+			last = i
+		}
+	}
+	e := entry[T]{v, principal, q.round, true}
+	if last < 0 {
+		isLater := func(other entry[T]) bool { return !other.goesOn || other.round > q.round }
+		first := slices.IndexFunc(q.waiting, isLater)
+		if first < 0 {
+			first = len(q.waiting)
+		}
+		q.waiting = slices.Insert(q.waiting, first, e)
+		return
+	}
+	// It has the next turn of the principal, and what is new a later one each.
+	e.round = q.waiting[last].round + 1
+	for i := range q.waiting[last+1:] {
+		if other := &q.waiting[last+1+i]; other.principal == principal {
+			e.value, other.value = other.value, e.value
+			e.goesOn, other.goesOn = other.goesOn, e.goesOn
+			e.round = other.round + 1
+		}
+	}
+	if q.rounds == nil {
+		q.rounds = make(map[string]int)
+	}
+	q.rounds[principal] = max(q.rounds[principal], e.round)
+	q.insert(e)
 }
 
 // Serve calls begins for each value, in the order of their turns, and removes those for which it

@@ -18,10 +18,14 @@ func order(q *Queue[string]) string {
 	return strings.Join(all, " ")
 }
 
-// add adds values, each of the principal that its first letter names.
+// add adds values, each of the principal that its first letter names; a capital one goes on.
 func add(q *Queue[string], values string) {
 	for v := range strings.FieldsSeq(values) {
-		q.Add(v[:1], v)
+		if principal := strings.ToLower(v[:1]); principal != v[:1] {
+			q.Continue(principal, v)
+		} else {
+			q.Add(principal, v)
+		}
 	}
 }
 
@@ -33,6 +37,11 @@ func TestOrder(t *testing.T) {
 		{"one that needs less overtakes", "a1 b1 a2", "a2", "", "b2 c1", "a1 b1 b2 c1"},
 		{"the last one waits in vain", "a1 a2 b1", "", "a2", "a3 c1", "a1 b1 c1 a3"},
 		{"all wait in vain", "a1 a2", "", "a2 a1", "b1 a3", "b1 a3"},
+		{"what goes on is first", "a1 a2 b1", "a1", "", "A3", "A3 b1 a2"},
+		{"principals go on in turn", "a1 a2 b1", "a1 b1", "", "A3 B2 A4 B3", "A3 B2 A4 B3 a2"},
+		{"one goes on in a round", "a1 a2 a3 b1 b2", "a1", "", "A4 A5 A6 a7 b3",
+			"A4 b1 A5 b2 A6 b3 a2 a3 a7"},
+		{"what goes on waits in vain", "a1 a2 b1 A3 A4", "A3", "A4", "A5 b2", "A5 b1 a1 b2 a2"},
 		{"one in between waits in vain", "a1 a2 a3 b1", "", "a2", "b2 a4", "a1 b1 b2 a3 a4"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -7,8 +7,9 @@ import "time"
 const parts = 5
 
 // InParts calls wait up to five times, each time with a fifth of d, until it returns true, and
-// reports whether it did. Wait waits for something, for that time at most. So what happens during
-// a pause is found in the next part, and after a pause there are as many parts as there were.
+// reports whether it did. Wait waits for something, for that time at most. A pause uses up one part
+// only, however long it is, and what happens meanwhile is found in the next part. There is none
+// after the last, so that a caller who may not miss it looks once more.
 func InParts(d time.Duration, wait func(part time.Duration) bool) bool {
 	for range parts {
 		if wait(d / parts) {

@@ -12,13 +12,14 @@ import (
 // same machine that waits for a processor.
 const stall = 10 * time.Millisecond
 
-// A Message is one that comes by itself, in a line. Its work has turns of one round, so that what
-// has begun ends before more begins. [Line.Message] makes it. A copy of one whose body has been
-// read may replace it.
+// A Message is one that comes by itself, in a line. Work that goes on with it precedes work on what
+// is new, so that what has begun ends before more begins; principals have their turns one after the
+// other all the same. [Line.Message] makes it. A copy of one whose body has been read may replace
+// it.
 type Message struct {
 	line      *Line
 	principal string
-	begun     begun
+	left      int   // turns before its work counts as new again
 	body      *body // nil: not read in a turn
 }
 
@@ -32,6 +33,9 @@ type body struct {
 // Message returns a message of a principal.
 func (l *Line) Message(principal string) Message { return Message{line: l, principal: principal} }
 
+// In reports whether the message is in a line.
+func (m *Message) In(l *Line) bool { return m.line == l }
+
 // Do is [Do] for the message. The first turn ends that of its body.
 func (m *Message) Do(size int, work func()) {
 	if size <= large {
@@ -42,7 +46,7 @@ func (m *Message) Do(size int, work func()) {
 	if b := m.body; b != nil && b.timer.Stop() {
 		b.timer.Reset(patience) // the body is whole
 	}
-	m.line.work.enter(context.Background(), processors(), m.principal, &m.begun)
+	m.line.work.enter(context.Background(), processors(), m.principal, &m.left)
 	defer func() { m.line.work.leave(processors()) }()
 	m.EndBody()
 	work()
@@ -50,8 +54,9 @@ func (m *Message) Do(size int, work func()) {
 
 func processors() int { return runtime.GOMAXPROCS(0) }
 
-// bodies returns how many bodies are read at a time: those for the next turns, and as many again,
-// whose clients send meanwhile.
+// bodies returns about how many bodies are read at a time: those for the next turns, and as many
+// again, whose clients send meanwhile. It is more where readers themselves wait for processors
+// until their bodies seem to have stalled.
 func bodies() int { return 2 * processors() }
 
 // Read is for the reader of the message's body. Call it each time before memory is used for more
@@ -73,7 +78,7 @@ func (m *Message) Read(ctx context.Context, size int64) {
 		return
 	}
 	b.leave() // or else the timer does in a moment
-	m.line.bodies.enter(ctx, bodies(), m.principal, new(begun))
+	m.line.bodies.enter(ctx, bodies(), m.principal, new(int))
 	b.reads.Store(true)
 	b.timer = time.AfterFunc(stall, b.leave)
 }

@@ -21,14 +21,14 @@ func TestMessages(t *testing.T) {
 		for range 20 {
 			go func() {
 				m := line.Message("")
-				for i := range turnsOfRound {
+				for i := range turnsOfMessage {
 					m.Do(large+1, func() {
 						if i == 0 {
 							begun++
 						}
 						most = max(most, begun)
 						time.Sleep(patience / 1000) // of the bubble
-						if i == turnsOfRound-1 {
+						if i == turnsOfMessage-1 {
 							begun--
 							ended++
 						}
@@ -44,7 +44,43 @@ func TestMessages(t *testing.T) {
 	})
 }
 
-// Messages with a lot of work let others begin after their round.
+// However many messages of one principal have begun, another principal has every second turn.
+func TestMessagesOfPrincipals(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	synctest.Test(t, func(t *testing.T) {
+		var line Line
+		works := 0
+		work := func() {
+			works++
+			time.Sleep(patience / 1000) // of the bubble
+		}
+		proceed := make(chan struct{})
+		for range 100 {
+			go func() {
+				m := line.Message("a")
+				m.Do(large+1, work)
+				<-proceed // as a handler that waits
+				for range turnsOfMessage - 1 {
+					m.Do(large+1, work)
+				}
+			}()
+		}
+		time.Sleep(patience)
+		assert.Equal(t, works, 100)
+		close(proceed)
+		synctest.Wait()
+		m := line.Message("b")
+		for i := range turnsOfMessage {
+			m.Do(large+1, func() { assert.Check(t, works <= 100+2*(i+2), "%d: %d", i, works) })
+		}
+		time.Sleep(patience)
+		synctest.Wait()
+		assert.Equal(t, works, 100*turnsOfMessage)
+		assert.Equal(t, line.work.running, 0)
+	})
+}
+
+// Messages with a lot of work count as new ones after some of it, and let others begin.
 func TestMessagesWithMuchWork(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, func(t *testing.T) {
@@ -54,7 +90,7 @@ func TestMessagesWithMuchWork(t *testing.T) {
 		for range messages {
 			go func() {
 				m := line.Message("")
-				for range 10 * turnsOfRound {
+				for range 10 * turnsOfMessage {
 					m.Do(large+1, func() {
 						works++
 						time.Sleep(patience / 1000) // of the bubble
@@ -65,10 +101,10 @@ func TestMessagesWithMuchWork(t *testing.T) {
 		synctest.Wait()
 		m := line.Message("")
 		m.Do(large+1, func() { before = works })
-		assert.Assert(t, before <= messages*turnsOfRound, "%d", before)
+		assert.Assert(t, before <= messages*turnsOfMessage, "%d", before)
 		time.Sleep(patience)
 		synctest.Wait()
-		assert.Equal(t, works, messages*10*turnsOfRound)
+		assert.Equal(t, works, messages*10*turnsOfMessage)
 	})
 }
 

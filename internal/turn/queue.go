@@ -15,37 +15,27 @@ type queue struct {
 	waiting roundrobin.Queue[chan struct{}] // closed when it is their turn
 }
 
-// A begun is the round of something that has several turns. After the first one, it comes before
-// what has not begun. Its queue guards it.
-type begun struct {
-	round int
-	turns int // left in the round
-}
-
-// turnsOfRound is how many turns one message has in its round: it is parsed, its arguments are
-// validated and decoded, and its result and the response are encoded.
-const turnsOfRound = 5
+// turnsOfMessage is how many turns one message has before it counts as a new one: it is parsed, its
+// arguments are validated and decoded, and its result and the response are encoded.
+const turnsOfMessage = 5
 
 // enter waits for a turn, and takes it: for patience at most, or until ctx ends. At most most run
-// at a time, besides those whose patience has ended.
-func (q *queue) enter(ctx context.Context, most int, principal string, b *begun) {
+// at a time, besides those whose patience has ended. left is how many turns are left to what goes
+// on, which precedes what is new; 0 for that.
+func (q *queue) enter(ctx context.Context, most int, principal string, left *int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	isNew := b.turns == 0
-	if isNew {
-		*b = begun{q.waiting.Round(), turnsOfRound}
+	add := q.waiting.Continue
+	if *left == 0 {
+		*left, add = turnsOfMessage, q.waiting.Add
 	}
-	b.turns--
+	*left--
 	if q.running < most {
 		q.running++
 		return
 	}
 	turn := make(chan struct{})
-	if isNew {
-		b.round = q.waiting.Add(principal, turn)
-	} else {
-		q.waiting.Insert(b.round, principal, turn)
-	}
+	add(principal, turn)
 	q.await(ctx, turn)
 	q.waiting.Serve(func(other chan struct{}) bool {
 		if other == turn { // its patience, or ctx, has ended

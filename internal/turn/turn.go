@@ -4,8 +4,9 @@
 // turns one after the other. Handlers never run in a turn: however long they wait, they hold nobody
 // up.
 //
-// Where each message comes by itself, as over HTTP, a [Message] has the turns: the work on those
-// that have begun comes first, and about as many bodies are read ahead as that work needs.
+// Where each message comes by itself, as in package streamable, a [Message] has the turns: the work
+// of a principal on those that have begun comes first, and about as many bodies are read ahead as
+// that work needs.
 package turn
 
 import (

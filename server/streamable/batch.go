@@ -27,7 +27,9 @@ func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
 	}
 	messages, answers, calls := make([]batchElement, len(elements)), false, false
 	for i, element := range elements {
-		m, err := rpc.ParseMessage(element)
+		var m rpc.Message
+		var err error
+		x.message.Do(len(element), func() { m, err = rpc.ParseMessage(element) })
 		messages[i] = batchElement{m, element, err}
 		answers = answers || err != nil || !m.IsResponse() && !m.ID.IsZero()
 		calls = calls || err == nil && m.Method == mcp.MethodCallTool

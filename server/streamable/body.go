@@ -79,7 +79,9 @@ func (x *httpRequest) fill(b *buffer.Buffer, in io.Reader, claimed int64) error 
 	}
 	for {
 		if room > buffer.Small {
-			x.message.Read(x.r.Context(), max(claimed, int64(room)))
+			if x.r.ProtoMajor < 2 { // in HTTP/2, what is not read holds up others of the connection
+				x.message.Read(x.r.Context(), max(claimed, int64(room)))
+			}
 			if err := x.memory.account().Resize(int64(buffer.Capacity(room))); err != nil {
 				return err
 			}

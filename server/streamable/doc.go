@@ -94,10 +94,12 @@
 //
 // Large bodies are read a few at a time, about twice as many as there are processors, so that those
 // of many clients do not wait for processors in memory. The rest of a body of more than 256 KiB
-// waits with its client, after the first 64 KiB, until it is its turn: first come, first served,
-// and principals one after the other. A body that has not doubled within 10 ms lets another one be
-// read meanwhile, and none waits for more than a second each time, so clients that send slowly hold
-// nobody up.
+// waits with its client until it is its turn: first come, first served, and principals one after
+// the other. Before that, 64 KiB of it are read, or 256 KiB if its length is not known. A body that
+// has not doubled within 10 ms lets another one be read meanwhile, and none waits for more than a
+// second each time, so that clients that send slowly hold nobody up. That time counts as the
+// client's. Over HTTP/2, where a body that is not read holds up the others of its connection, none
+// waits.
 //
 // Memory belongs to the server: see [server.Options].Memory. A body larger than 64 KiB reserves
 // memory before it is read, and an operation reserves memory with dispatch.Reserve. When the

@@ -50,7 +50,9 @@ func (x *httpRequest) openHTTPSSE() *refusal {
 
 // postHTTPSSE accepts a message of an HTTP+SSE session. The response is sent on the stream.
 func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
-	m, err := rpc.ParseMessage(b.B)
+	var m rpc.Message
+	var err error
+	x.message.Do(len(b.B), func() { m, err = rpc.ParseMessage(b.B) })
 	if err != nil {
 		return x.malformed(b, m.ID, err)
 	}

@@ -66,7 +66,7 @@ func (x *httpRequest) acquireLookup() (release func(), refused *refusal) {
 	return takePlace(x.lookups, x.memory.owner, "sessions are being looked up")
 }
 
-// movedRefusal is the function of that name for what may have been passed on.
+// movedRefusal refuses what another server has to serve, which may have been passed on by one.
 func (x *httpRequest) movedRefusal() *refusal {
 	if x.forwarded != nil {
 		return misdirectedRefusal()

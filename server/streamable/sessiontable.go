@@ -16,7 +16,7 @@ import (
 )
 
 // A sessionTable is the legacy sessions of a handler, and what they share with those of other
-// servers. It is guarded by the mutex of the lifetime.
+// servers. The mutex of the lifetime guards sessions and idleHeaps.
 type sessionTable struct {
 	handlerStreams
 	server       *server.Server

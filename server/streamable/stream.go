@@ -17,7 +17,7 @@ import (
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
 
-// handlerStreams are what the streams of all sessions of a handler have in common.
+// handlerStreams is what the streams of all sessions of a handler need of it.
 type handlerStreams struct {
 	lifetime
 	memoryPool

@@ -141,8 +141,7 @@ func TestNothingLeft(t *testing.T) {
 		eventually.True(t, "no more files than before",
 			func() bool { return processtest.OpenFiles() == files })
 	}
-	eventually.True(t, "no more goroutines than before",
-		func() bool { return runtime.NumGoroutine() <= goroutines })
+	eventually.AtMost(t, "goroutines", goroutines, runtime.NumGoroutine)
 }
 
 func TestArguments(t *testing.T) {

@@ -289,5 +289,5 @@ func noFilesLeft(t *testing.T, round func()) {
 	for range 5 {
 		round()
 	}
-	eventually.True(t, "all files are closed", func() bool { return openFiles(t) <= before })
+	eventually.AtMost(t, "open files", before, func() int { return openFiles(t) })
 }

@@ -3,17 +3,12 @@
 package proc
 
 import (
-	"os"
 	"testing"
 
-	"gotest.tools/v3/assert"
+	"github.com/stdwire/stdwire/internal/processtest"
 )
 
-func openFiles(t testing.TB) int {
-	entries, err := os.ReadDir("/dev/fd")
-	assert.NilError(t, err)
-	return len(entries)
-}
+func openFiles(testing.TB) int { return processtest.OpenFiles() }
 
 func onWine() bool { return false }
 
