@@ -66,6 +66,7 @@ func TestMessagesOfPrincipals(t *testing.T) {
 			}()
 		}
 		time.Sleep(patience)
+		synctest.Wait()
 		assert.Equal(t, works, 100)
 		close(proceed)
 		synctest.Wait()
