@@ -75,9 +75,14 @@ func (p *Peer) awaitRoom(size int) bool {
 	}
 }
 
-// release subtracts a finished message from its load and wakes the reader if it waits for room.
+// release subtracts a finished message from its load.
 func (p *Peer) release(s *state, in *inboundMessage) {
 	s.load(in).bytes -= len(in.frame.B)
+	p.freed(s)
+}
+
+// freed wakes the reader if it waits for room, because there may be some.
+func (p *Peer) freed(s *state) {
 	if s.readerWaits {
 		s.readerWaits = false
 		select {
@@ -102,7 +107,7 @@ func (p *Peer) reserve(s *state, in *inboundMessage) {
 	}
 }
 
-// startLane starts a goroutine for the lane if it has none and the head of the queue can start.
+// startLane makes the lane ready if it does not run and the head of the queue can start.
 func (p *Peer) startLane(s *state) {
 	if !s.laneRuns && s.queue.len() > 0 && p.canStart(s, s.queue.items[s.queue.head]) {
 		s.laneRuns = true
@@ -111,7 +116,7 @@ func (p *Peer) startLane(s *state) {
 }
 
 // runLane takes messages from the queue in order, after in if that is not nil. An ordered message
-// runs here to its end; any other gets a goroutine of its own. runLane ends when no message can
+// runs here to its end; any other is made ready for a worker. runLane ends when no message can
 // start.
 func (p *Peer) runLane(in *inboundMessage) {
 	ended := false
@@ -132,6 +137,7 @@ func (p *Peer) runLane(in *inboundMessage) {
 			}
 			next := s.queue.pop()
 			s.load(next).waiting--
+			p.freed(s)
 			if next.ordered {
 				in = next
 				return

@@ -55,7 +55,7 @@ type state struct {
 	requests      load
 	notifications load
 	readerWaits   bool  // the reader waits for room for a notification
-	laneRuns      bool  // a goroutine runs the lane
+	laneRuns      bool  // the lane is ready, or a worker runs it
 	ready         queue // messages that may start, and the lane, until a worker takes them
 	writeDue      bool  // a worker must write the outbox
 	waking        bool  // a worker has been woken and has not looked at ready yet

@@ -157,7 +157,7 @@ func (r *EventReader) Next(ctx context.Context) (events []Event, err error) {
 		return nil, err
 	}
 	events, more, err = r.there(ctx) // what it has added until it ended
-	if err == nil && !more && (!r.ended || r.lost) {
+	if err == nil && (r.lost || !more && !r.ended) {
 		err = ErrLost
 	}
 	return events, err

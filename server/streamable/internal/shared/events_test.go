@@ -415,6 +415,47 @@ func TestStreamOfALostSession(t *testing.T) {
 	})
 }
 
+// A holderStore calls found once, before it says who holds a lease.
+type holderStore struct {
+	store.Store
+	found func()
+}
+
+func (s *holderStore) Holder(ctx context.Context, key string) (store.Lease, error) {
+	if found := s.found; found != nil {
+		s.found = nil
+		found()
+	}
+	return s.Store.Holder(ctx, key)
+}
+
+// A stream that is lost while its reader looks whether the replica is gone is not complete.
+func TestStreamLostWhileItsReaderLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &holderStore{Store: new(store.Memory)}
+		e := newEvents(newSessions(s), 10, 4000, 10_000)
+		go e.replicas.Run(ctx)
+		synctest.Wait()
+		log := e.Open("a", "ada", 1, "7")
+		log.Begin()
+		synctest.Wait()
+		r, err := e.Read(t.Context(), "r", "a", 1, 0)
+		assert.NilError(t, err)
+		time.Sleep(lookInterval)
+		s.found = func() {
+			log.Lose()
+			synctest.Wait()
+			cancel()
+			synctest.Wait()
+			assert.NilError(t, e.replicas.Release(t.Context()))
+		}
+		_, err = r.Next(t.Context())
+		assert.ErrorIs(t, err, ErrLost)
+		e.Close(time.Second)
+	})
+}
+
 // A reader that has missed the end of a stream, because the log has no room for it any more, asks
 // the replica that has the stream, and does not wait for ever if that has forgotten it.
 func TestReaderThatMissedTheEnd(t *testing.T) {
