@@ -1,6 +1,10 @@
 package rpc
 
-import "time"
+import (
+	"time"
+
+	"github.com/stdwire/stdwire/internal/timeout"
+)
 
 // A load counts the requests, or the notifications, of the other side. Each has its own load: a
 // full queue of requests refuses the next request, but must not block a notification, which cannot
@@ -62,15 +66,21 @@ func (p *Peer) awaitRoom(size int) bool {
 		if !before.full(size, &p.o.Limits) {
 			return true
 		}
-		select {
-		case <-p.roomFreed:
-		case <-p.ctx.Done():
-			return false
-		case <-time.After(floodTimeout):
-			if p.update(func(s *state) { now = s.notifications }); now == before {
-				p.fail(ErrFlooded)
+		woken := timeout.InParts(floodTimeout, func(part time.Duration) bool {
+			select {
+			case <-p.roomFreed:
+			case <-p.ctx.Done():
+			case <-time.After(part):
 				return false
 			}
+			return true
+		})
+		if p.ctx.Err() != nil {
+			return false
+		}
+		if p.update(func(s *state) { now = s.notifications }); !woken && now == before {
+			p.fail(ErrFlooded)
+			return false
 		}
 	}
 }

@@ -90,7 +90,7 @@ var layers = []struct {
 	}},
 
 	{"rpc", []string{"internal/buffer", "internal/contain", "internal/lograte",
-		"internal/jsonscan", "internal/jsonexact", "internal/turn", "framing"}},
+		"internal/jsonscan", "internal/jsonexact", "internal/timeout", "internal/turn", "framing"}},
 	{"dispatch", []string{"internal/contextkey", "internal/contain", "internal/lograte",
 		"internal/jsonscan", "internal/jsonexact", "internal/near",
 		"dispatch/schema", "internal/quota", "internal/turn"}},
