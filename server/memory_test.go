@@ -121,6 +121,31 @@ func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
 	})
 }
 
+// A request that goes on after its connection has ended gives nothing back that others hold.
+func TestUnsubscribeAfterTheEnd(t *testing.T) {
+	watched := dispatch.NewBudget(1000)
+	s := made(server.Options{Watched: watched},
+		func(s *server.Server) { must(t, s.AddResourceTemplate(echoes("t:{id}"))) })
+	var all [2]*server.Conn
+	handle := func(c *server.Conn, method, params string) {
+		_, err := c.Handle(t.Context(),
+			&rpc.Request{ID: rpc.IntID(1), Method: method, Params: json.RawMessage(params)}, nil)
+		assert.NilError(t, err)
+	}
+	for i := range all {
+		all[i] = s.Integration().NewConn(t.Context(), server.ConnOptions{})
+		handle(all[i], "initialize",
+			`{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+		handle(all[i], "resources/subscribe", `{"uri":"t:1"}`)
+	}
+	held := (*quota.Pool)(watched).Used()
+	all[0].Close()
+	handle(all[0], "resources/unsubscribe", `{"uri":"t:1"}`)
+	assert.Equal(t, (*quota.Pool)(watched).Used(), held/2)
+	all[1].Close()
+	assert.Equal(t, (*quota.Pool)(watched).Used(), int64(0))
+}
+
 // A subscription to a resource counts with its URI and the memory of its map entries.
 func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
 	budget := dispatch.NewBudget(1000)

@@ -294,8 +294,8 @@ func (c *Conn) watch(r *request, uri string) error {
 
 // unwatch ends a subscription of a legacy client, if there is one. The caller holds both locks.
 func (c *Conn) unwatch(r *request, uri string) {
-	if !c.told.URIs[uri] {
-		return
+	if _, open := c.server.conns[c]; !open || !c.told.URIs[uri] {
+		return // Close has given back what it took
 	}
 	delete(c.told.URIs, uri)
 	c.server.watchers.Remove(c, uri)

@@ -167,6 +167,25 @@ func TestQuestionsOfATaskAreBounded(t *testing.T) {
 	})
 }
 
+// A task for which there is no room, however many others end, evicts none.
+func TestTaskThatNeverFits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := server.MemoryTasks(10, 4000)
+		put := func(id string, size int) error {
+			r := &server.TaskRecord{Owner: id, Expires: time.Now().Add(time.Hour)}
+			r.Task.TaskID, r.Task.Status = id, mcp.TaskCompleted
+			r.Task.Result = json.RawMessage(strings.Repeat(" ", size))
+			return store.Put(t.Context(), r)
+		}
+		assert.NilError(t, put("bob", 1000))
+		assert.ErrorIs(t, put("ann", 5000), server.ErrTasksFull)
+		kept, err := store.Get(t.Context(), "bob")
+		assert.NilError(t, err)
+		assert.Assert(t, kept != nil)
+		assert.NilError(t, put("ann", 2500)) // evicts that of bob
+	})
+}
+
 // A store refuses a task if it is full, or if the task is too large for it.
 func TestTaskStoreIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

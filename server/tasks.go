@@ -179,12 +179,18 @@ func (m *memoryTasks) Put(_ context.Context, t *TaskRecord) error {
 	if old := m.tasks[id]; old != nil {
 		more, grows = 0, size-old.size
 	}
-	for len(m.tasks)+more > m.maxTasks || m.size+grows > m.maxBytes {
-		victim := m.evictionCandidate(id)
-		if victim == nil {
-			return ErrTasksFull
+	// What ended tasks leave is evicted only if that is enough.
+	count, held := 1, size
+	for _, k := range m.tasks {
+		if k.Task.TaskID != id && !k.Task.Status.Terminal() {
+			count, held = count+1, held+k.size
 		}
-		m.drop(victim)
+	}
+	if count > m.maxTasks || held > m.maxBytes {
+		return ErrTasksFull
+	}
+	for len(m.tasks)+more > m.maxTasks || m.size+grows > m.maxBytes {
+		m.drop(m.evictionCandidate(id))
 	}
 	m.drop(m.tasks[id])
 	kept := &storedTask{TaskRecord: t, size: size}
@@ -200,7 +206,7 @@ func (m *memoryTasks) Put(_ context.Context, t *TaskRecord) error {
 	return nil
 }
 
-// evictionCandidate returns the ended task to evict first. It never returns the task id.
+// evictionCandidate returns the ended task to evict first, other than the task id. There must be one.
 func (m *memoryTasks) evictionCandidate(id string) *storedTask {
 	usage := map[string]int{}
 	var ended []*storedTask
@@ -209,9 +215,6 @@ func (m *memoryTasks) evictionCandidate(id string) *storedTask {
 		if k.Task.Status.Terminal() && k.Task.TaskID != id {
 			ended = append(ended, k)
 		}
-	}
-	if ended == nil {
-		return nil
 	}
 	return slices.MinFunc(ended, func(a, b *storedTask) int {
 		return cmp.Or(cmp.Compare(usage[b.Owner], usage[a.Owner]),

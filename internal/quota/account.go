@@ -46,7 +46,10 @@ func (a *Account) Resize(n int64) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if n > a.held {
+	switch {
+	case a.closed: // it holds nothing, whatever n is
+		return nil
+	case n > a.held:
 		return a.take(n - a.held)
 	}
 	a.give(a.held - n)

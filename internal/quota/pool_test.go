@@ -171,7 +171,13 @@ func TestAnAccountGivesEverythingBackWhenItIsClosed(t *testing.T) {
 	assert.NilError(t, a.Take(1)) // a task that outlives its account gets no error
 	assert.NilError(t, a.Wait(t.Context(), 1))
 	assert.Equal(t, p.Used(), int64(0))
+	assert.NilError(t, p.Take("a", 5))
+	for _, n := range []int64{-5, 0, 3} { // what others of the owner hold stays
+		assert.NilError(t, a.Resize(n))
+		assert.Equal(t, p.Held("a"), int64(5))
+	}
 	a.Close()
+	assert.Equal(t, p.Held("a"), int64(5))
 
 	none := FromContext(t.Context())
 	assert.NilError(t, none.Take(1<<40))

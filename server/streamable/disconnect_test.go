@@ -196,3 +196,30 @@ func TestClientsThatDisconnect(t *testing.T) {
 		assert.Equal(t, b.ping(session), 200)
 	})
 }
+
+// The end of a session ends what waits for a GET stream, whatever its own context.
+func TestEndOfASessionEndsWhatWaitsForAStream(t *testing.T) {
+	inBubble(t, streamable.Options{}, func(t *testing.T, b *bubble) {
+		conns := make(chan *server.Conn, 1)
+		assert.NilError(t, b.server.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "conn"},
+			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+				conns <- server.ConnFrom(ctx)
+				return new(mcp.CallToolResult), nil
+			}}))
+		session := b.connect("2025-11-25")
+		w := b.dial()
+		defer w.Close()
+		_ = w.ask("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"conn"}}`,
+			session).text()
+		ended := make(chan error)
+		go func() {
+			ended <- (<-conns).Log(context.Background(), mcp.LoggingMessageParams{
+				Level: "alert", Data: json.RawMessage(`"x"`)})
+		}()
+		synctest.Wait()
+		v := b.dial()
+		defer v.Close()
+		assert.Equal(t, v.ask("DELETE", "", session).StatusCode, 204)
+		assert.Assert(t, <-ended != nil)
+	})
+}

@@ -183,6 +183,8 @@ func (l *sessionLink) send(ctx context.Context, text []byte, account *quota.Acco
 		case <-wait:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
+		case <-l.s.ctx.Done():
+			return nil, context.Cause(l.s.ctx)
 		}
 	}
 }
