@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -58,12 +57,17 @@ func (s FileStore) All() ([]Credentials, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	entries, err := dir.ReadDir(maxFiles)
+	entries, err := dir.ReadDir(maxFiles + 1)
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
 	var all []Credentials
 	var errs []error
+	if len(entries) > maxFiles {
+		entries = entries[:maxFiles]
+		errs = append(errs, fmt.Errorf("%s: only %d of its files were read: "+
+			"remove those of servers that you no longer use", s.Dir, maxFiles))
+	}
 	for _, entry := range entries {
 		if filepath.Ext(entry.Name()) != ".json" {
 			continue
@@ -124,6 +128,7 @@ func (s FileStore) Put(c Credentials) error {
 	if err != nil {
 		return err
 	}
+	text = append(text, '\n')
 	if len(text) > maxFile {
 		return fmt.Errorf("credentials of %d bytes are over the limit of %d", len(text), maxFile)
 	}
@@ -138,7 +143,7 @@ func (s FileStore) Put(c Credentials) error {
 			return err
 		}
 	}
-	return atomicfile.Write(path, append(bytes.TrimSpace(text), '\n'), 0o600)
+	return atomicfile.Write(path, text, 0o600)
 }
 
 // Delete implements [Store].

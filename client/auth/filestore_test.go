@@ -263,6 +263,37 @@ func write(text string) func(*testing.T, string) {
 	}
 }
 
+// What Put accepts can be read again, up to the last byte of the limit.
+func TestLargestCredentials(t *testing.T) {
+	s := auth.FileStore{Dir: t.TempDir()}
+	c := testCredentials("https://as.example", "https://a.example", "")
+	c.AccessToken += strings.Repeat("x", 64<<10-len(mustJSON(t, c)+"\n"))
+	assert.NilError(t, s.Put(c))
+	all, err := s.All()
+	assert.NilError(t, err)
+	assert.Equal(t, all[0].AccessToken, c.AccessToken)
+	c.AccessToken += "x"
+	assert.ErrorContains(t, s.Put(c), "credentials of 65537 bytes are over the limit of 65536")
+	all, err = s.All()
+	assert.NilError(t, err, "what was there stays")
+	assert.Equal(t, len(all), 1)
+}
+
+// Files that are not read because there are too many are an error, which names the folder.
+func TestTooManyFiles(t *testing.T) {
+	s := auth.FileStore{Dir: t.TempDir()}
+	assert.NilError(t, s.Put(testCredentials("https://as.example", "https://a.example", "")))
+	for i := range 999 {
+		write("")(t, filepath.Join(s.Dir, fmt.Sprint(i, ".lock")))
+	}
+	all, err := s.All()
+	assert.NilError(t, err)
+	assert.Equal(t, len(all), 1)
+	write("")(t, filepath.Join(s.Dir, "999.lock"))
+	_, err = s.All()
+	assert.ErrorContains(t, err, s.Dir+": only 1000 of its files were read")
+}
+
 // A symbolic link in place of a file is replaced, and not followed.
 func TestSymbolicLinkInAStore(t *testing.T) {
 	s := auth.FileStore{Dir: t.TempDir()}
