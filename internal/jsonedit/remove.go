@@ -16,6 +16,10 @@ func (e *Editor) Remove(object Value, name string) {
 	if !isLast {
 		limit = members[i+1].Offset
 	}
+	from := object.Start + 1
+	if i > 0 {
+		from = members[i-1].End
+	}
 	start := m.Offset
 	for start > object.Start+1 && strings.IndexByte(" \t\r\n", e.raw[start-1]) >= 0 {
 		start--
@@ -29,6 +33,9 @@ func (e *Editor) Remove(object Value, name string) {
 	if len(bytes.Trim(e.raw[end:lineEnd], ", \t\r")) > 0 ||
 		lineEnd == limit && !isLast && bytes.ContainsRune(e.raw[start:m.Offset], '\n') {
 		start = m.Offset // the rest of the line keeps its place
+	} else if lineEnd == limit && len(bytes.Trim(e.raw[from:start], ", \t\r\n")) > 0 {
+		// The line end may be that of a comment, in which the closing brace would be hidden.
+		start += bytes.IndexByte(e.raw[start:m.Offset], '\n') + 1
 	}
 	switch {
 	case comma == end:
