@@ -24,8 +24,9 @@ func TestFormats(t *testing.T) {
 		"uuid":     {nil, []string{"", "2eb8aa08-aa98-11ea-b4aa-73b441d1638g"}},
 		"duration": {[]string{"P1Y1M1DT1H1M1S"}, []string{"P1S", "T1S", "PT"}},
 		"regex":    {[]string{`(?=a)`, `\1`}, []string{`[`, `(?P<a>)`}},
-		"uri-template": {[]string{"{+a*,b:3}", "é"},
-			[]string{"{", "}", "{}", "{a b}", "{a:}", "%4", "{a:3*}"}},
+		"uri-template": {[]string{"{+a*,b:3}", "é", "\ue000\U00010000\U0010fffd"},
+			[]string{"{", "}", "{}", "{a b}", "{a:}", "%4", "{a:3*}", "\x7f", "\u0080", "\xff",
+				"\ufdd0", "\ufff0", "\ufffd", "\uffff", "\U0001fffe", "\U000e0000"}},
 	} {
 		f := formats[name]
 		assert.Assert(t, f.words != "", name)

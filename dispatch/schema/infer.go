@@ -64,8 +64,9 @@ const (
 //	type with UnmarshalText          string
 //
 // A type describes itself, once for all its fields, with a method JSONSchema() json.RawMessage of
-// the type or its pointer, which is called on a zero value. The schema must be an object without
-// references.
+// the type or its pointer, which is called on a zero value whose embedded pointers are not nil. The
+// schema must be an object without references and anchors. A struct that has the method, but no
+// methods for its JSON, from an embedded field, and has other fields, is described by its fields.
 //
 //	func (Level) JSONSchema() json.RawMessage {
 //		return json.RawMessage(`{"type":"string","enum":["low","high"]}`)
@@ -185,6 +186,7 @@ var (
 	unmarshalerType     = reflect.TypeFor[json.Unmarshaler]()
 	textMarshalerType   = reflect.TypeFor[encoding.TextMarshaler]()
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+	describerType       = reflect.TypeFor[describer]()
 )
 
 const (

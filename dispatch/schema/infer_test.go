@@ -81,6 +81,14 @@ type (
 	invalidSchema struct{}
 )
 
+type (
+	anchorSchema        struct{}
+	dynamicAnchorSchema struct{}
+)
+
+func (anchorSchema) text() string        { return `{"$anchor":"a"}` }
+func (dynamicAnchorSchema) text() string { return `{"items":{"$dynamicAnchor":"a"}}` }
+
 func (boolSchema) text() string    { return `true` }
 func (emptySchema) text() string   { return `` }
 func (refSchema) text() string     { return `{"properties":{"a":{"$ref":"#"}}}` }
@@ -90,6 +98,76 @@ type anything struct{ X int }
 
 func (*anything) UnmarshalJSON([]byte) error   { return nil }
 func (*anything) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
+type Paging struct { // has a method JSONSchema, which structs that embed it have too
+	Cursor string `json:"cursor"`
+}
+
+func (Paging) JSONSchema() json.RawMessage {
+	return json.RawMessage(`{"type":"object","description":"A page."}`)
+}
+
+type search struct { // its method says more than that of Paging
+	*Paging
+	Query string
+}
+
+func (s search) JSONSchema() json.RawMessage {
+	return append(s.Paging.JSONSchema()[:len(`{"type":"object"`)], `,"title":"Search"}`...)
+}
+
+type Chain struct { // is embedded in itself
+	*Chain
+	Links int
+}
+
+func (*Chain) JSONSchema() json.RawMessage { return json.RawMessage(`{"title":"Chain"}`) }
+
+// A method JSONSchema that a struct has from an embedded field is not its own.
+func TestForEmbeddedMethod(t *testing.T) {
+	const fields = `{"type":"object","properties":{"cursor":{"type":"string"},` +
+		`"Query":{"type":"string"}},"required":["cursor","Query"],"additionalProperties":false}`
+	type nested struct{ Paging }
+	for _, tc := range []struct {
+		of   any
+		want string
+	}{
+		{struct {
+			Paging
+			Query string
+		}{}, fields},
+		{struct {
+			*Paging
+			Query string
+		}{}, strings.Replace(fields, `"cursor",`, ``, 1)},
+		{struct {
+			nested
+			Query string
+		}{}, fields},
+		{struct {
+			Paging `json:"page"`
+		}{}, `{"type":"object","properties":{"page":{"type":"object","description":"A page."}},` +
+			`"required":["page"],"additionalProperties":false}`},
+		{struct{ Paging }{}, `{"type":"object","description":"A page."}`},
+		{struct{ *Paging }{}, `{"type":"object","description":"A page."}`},
+		{struct {
+			level // with UnmarshalText
+			N     int
+		}{}, `{"type":"string","enum":["low","high"]}`},
+		{search{}, `{"type":"object","title":"Search"}`},
+		{Chain{}, `{"title":"Chain"}`},
+		{struct{ *Chain }{}, `{"title":"Chain"}`},
+		{struct {
+			search
+			N int
+		}{}, `{"type":"object","properties":{"cursor":{"type":"string"},"Query":{"type":"string"},` +
+			`"N":{"type":"integer"}},"required":["Query","N"],"additionalProperties":false}`},
+	} {
+		got, err := ForType(reflect.TypeOf(tc.of))
+		assert.NilError(t, err, "%T", tc.of)
+		assert.Equal(t, string(got), tc.want, "%T", tc.of)
+	}
+}
 
 func TestFor(t *testing.T) {
 	closed := `,"additionalProperties":false}`
@@ -505,6 +583,9 @@ func TestForErrors(t *testing.T) {
 		{schemaMethod[boolSchema]{}, "must be an object"},
 		{schemaMethod[emptySchema]{}, "JSONSchema of schema.schemaMethod["},
 		{schemaMethod[refSchema]{}, "must not use $ref"},
+		{schemaMethod[anchorSchema]{}, "must not use $anchor"},
+		{schemaMethod[dynamicAnchorSchema]{}, "must not use $dynamicAnchor"},
+		{struct{ describer }{}, "JSONSchema of struct { schema.describer }: panic: "},
 		{schemaMethod[invalidSchema]{}, "JSONSchema of schema.schemaMethod"},
 		{wide0{}, "more than 10000 subschemas"},
 	} {

@@ -6,17 +6,35 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// methodSchema returns the schema of a type with a method JSONSchema, or nil for any other type.
+type describer interface{ JSONSchema() json.RawMessage }
+
+// methodSchema returns the schema of a type with a method JSONSchema, or nil for any other type. A
+// method that a struct has from an embedded field is not its own, unless all its JSON comes from
+// that field.
 func (i *inference) methodSchema(t reflect.Type) (*inferredSchema, error) {
-	describer, ok := reflect.New(t).Interface().(interface{ JSONSchema() json.RawMessage })
-	if !ok {
+	text, err := describe(t)
+	if text == nil && err == nil {
 		return nil, nil
 	}
-	text, err := jsonscan.AppendCompact(nil, describer.JSONSchema())
+	if err == nil && t.Kind() == reflect.Struct && i.knownTypeSchema(t) == nil {
+		for n := range t.NumField() {
+			sf, inner := t.Field(n), embeddedType(t.Field(n))
+			isOwn := func(f field) bool { return f.index[0] != n || len(f.index) == 1 }
+			if !sf.Anonymous || inner == t || !slices.ContainsFunc(fieldsOf(t), isOwn) {
+				continue
+			}
+			// reflection does not tell a promoted method from one that is declared
+			if embedded, _ := describe(inner); bytes.Equal(embedded, text) {
+				return nil, nil
+			}
+		}
+	}
 	if err == nil {
 		err = checkMethodSchema(text)
 	}
@@ -30,11 +48,56 @@ func (i *inference) methodSchema(t reflect.Type) (*inferredSchema, error) {
 	return s, nil
 }
 
+// describe returns what the method JSONSchema of a type returns, nil if it has none.
+func describe(t reflect.Type) (text []byte, err error) {
+	if !reflect.PointerTo(t).Implements(describerType) {
+		return nil, nil
+	}
+	v := reflect.New(t)
+	allocate(v.Elem())
+	var returned json.RawMessage
+	call := func() { returned = v.Interface().(describer).JSONSchema() }
+	if failure := contain.Call(call); failure != nil {
+		return nil, failure
+	}
+	return jsonscan.AppendCompact(nil, returned)
+}
+
+// allocate sets the embedded pointers in a zero value, through which methods may be promoted, to
+// zero values too, but for those to a type in outer.
+func allocate(v reflect.Value, outer ...reflect.Type) {
+	if v.Kind() != reflect.Struct {
+		return
+	}
+	outer = append(outer, v.Type())
+	for n := range v.NumField() {
+		field, inner := v.Field(n), embeddedType(v.Type().Field(n))
+		switch {
+		case !v.Type().Field(n).Anonymous || slices.Contains(outer, inner):
+		case field.Type() == inner:
+			allocate(field, outer...)
+		case field.CanSet():
+			field.Set(reflect.New(inner))
+			allocate(field.Elem(), outer...)
+		}
+	}
+}
+
+// embeddedType returns the type of an embedded field, without its pointer.
+func embeddedType(sf reflect.StructField) reflect.Type {
+	if sf.Type.Kind() == reflect.Pointer {
+		return sf.Type.Elem()
+	}
+	return sf.Type
+}
+
 func checkMethodSchema(text []byte) error {
 	if text[0] != '{' {
 		return errors.New("the schema must be an object")
 	}
-	for _, keyword := range []string{"$ref", "$dynamicRef", "$defs", "$id"} {
+	for _, keyword := range []string{
+		"$ref", "$dynamicRef", "$defs", "$id", "$anchor", "$dynamicAnchor",
+	} {
 		if bytes.Contains(text, []byte(`"`+keyword+`"`)) {
 			return fmt.Errorf("the schema must not use %s, because it becomes part of another schema", keyword)
 		}

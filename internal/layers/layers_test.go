@@ -85,7 +85,7 @@ var layers = []struct {
 	{"dispatch/schema/internal/ecma262", nil},
 	{"dispatch/schema/internal/format", []string{"internal/lazyregexp"}},
 	{"dispatch/schema", []string{
-		"internal/jsonscan", "internal/jsonexact", "internal/near",
+		"internal/contain", "internal/jsonscan", "internal/jsonexact", "internal/near",
 		"dispatch/schema/internal/ecma262", "dispatch/schema/internal/format",
 	}},
 

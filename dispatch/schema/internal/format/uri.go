@@ -12,21 +12,21 @@ const (
 	pchar     = subDelims + ":@"
 )
 
-// IsURI reports whether a text is an absolute URI.
+// IsURI reports whether a text is a URI, which begins with a scheme.
 func IsURI(text string) bool { return isReference(text, true, false) }
 
 // IsURIReference reports whether a text is a URI or a relative reference.
 func IsURIReference(text string) bool { return isReference(text, false, false) }
 
-// IsIRI reports whether a text is an absolute IRI.
+// IsIRI reports whether a text is an IRI, which begins with a scheme.
 func IsIRI(text string) bool { return isReference(text, true, true) }
 
 // IsIRIReference reports whether a text is an IRI or a relative reference.
 func IsIRIReference(text string) bool { return isReference(text, false, true) }
 
 // isReference checks the grammar of a URI reference (RFC 3986, appendix A) or an IRI reference (RFC
-// 3987, section 2.2), which must have a scheme if absolute is set.
-func isReference(text string, absolute, iri bool) bool {
+// 3987, section 2.2), which must begin with a scheme if scheme is set.
+func isReference(text string, scheme, iri bool) bool {
 	rest, fragment, _ := strings.Cut(text, "#")
 	rest, query, _ := strings.Cut(rest, "?")
 	if !onlyHas(fragment, pchar+"/?", iri) || !queryHas(query, iri) {
@@ -38,7 +38,7 @@ func isReference(text string, absolute, iri bool) bool {
 			return false
 		}
 		rest = rest[colon+1:]
-	} else if absolute {
+	} else if scheme {
 		return false
 	}
 	if authority, ok := strings.CutPrefix(rest, "//"); ok {
@@ -176,7 +176,8 @@ func isTemplateLiteral(text string) bool {
 			if i+2 >= len(text) || !isHex(text[i+1]) || !isHex(text[i+2]) {
 				return false
 			}
-		case r <= ' ', r >= 0x7F && r < 0xA0, strings.ContainsRune("\"<>\\^`{|}", r):
+		case r <= ' ', r == 0x7F, r >= utf8.RuneSelf && !isUCS(r) && !unicode.Is(unicode.Co, r),
+			strings.ContainsRune("\"<>\\^`{|}", r): // invalid UTF-8 is not in isUCS
 			return false
 		}
 	}
