@@ -59,7 +59,7 @@ func (c *Client) extensionHandler(method string) inputHandler {
 		}
 		return func(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
 			var result any
-			err := error(nil)
+			var err error
 			call := func() { result, err = handle(ctx, params) }
 			if failure := contain.Run(call); failure != nil {
 				c.logCallbackPanic("Extension.Methods of "+e.ID, failure)

@@ -35,14 +35,14 @@ func (l *expiresIn) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// isPrintable reports whether text consists of printable ASCII and spaces (RFC 6749, appendix
-// A.17).
+// isPrintable reports whether text, which may be empty, consists of visible ASCII and spaces, the
+// VSCHAR of RFC 6749, appendix A, of which codes, client IDs, secrets and refresh tokens consist.
 func isPrintable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// isVisible reports whether text consists of visible ASCII, as what is sent in an Authorization
-// header must.
+// isVisible reports whether text is not empty and consists of visible ASCII, as what is sent in an
+// Authorization header must.
 func isVisible(text string) bool {
 	for i := range len(text) {
 		if text[i] <= ' ' || text[i] > '~' {

@@ -114,6 +114,7 @@ const (
 	// headers of the protocol and of the connection are not those of a user
 	ownHeaderPattern = `^([Mm][Cc][Pp]-.*|[Hh][Oo][Ss][Tt]|[Aa][Cc][Cc][Ee][Pp][Tt]|` +
 		`[Cc][Oo][Nn][Nn][Ee][Cc][Tt][Ii][Oo][Nn]|[Cc][Oo][Nn][Tt][Ee][Nn][Tt]-.*|` +
+		`[Ll][Aa][Ss][Tt]-[Ee][Vv][Ee][Nn][Tt]-[Ii][Dd]|` +
 		`[Tt][Ee]|[Tt][Rr][Aa][Nn][Ss][Ff][Ee][Rr]-[Ee][Nn][Cc][Oo][Dd][Ii][Nn][Gg]|` +
 		`[Uu][Pp][Gg][Rr][Aa][Dd][Ee])$`
 	userVariablePattern = `^[A-Za-z_][A-Za-z0-9_]*$`
@@ -285,15 +286,30 @@ func (r *reader) readCredentials(v jsonedit.Value) *Credentials {
 		r.errorf(v.Start, "credentials: clientAuth %s, clientKeyId and assertionAudience need clientKey",
 			privateKeyJWT)
 	}
-	for from := range c.Headers {
-		if strings.EqualFold(from, "Authorization") {
-			r.warnf(v.Start, "credentials: the server gets the token that clients send to the gateway, and can call the gateway with it")
-		}
-	}
+	r.checkPassedOn(v, c)
 	if c.Type == staticCredentials {
 		return nil
 	}
 	return c
+}
+
+// checkPassedOn checks together the headers of a user's requests that the server gets.
+func (r *reader) checkPassedOn(v jsonedit.Value, c *Credentials) {
+	givenBy := map[string]string{}
+	passesToken := slices.ContainsFunc(slices.Collect(maps.Values(c.Env)),
+		func(value string) bool { return strings.EqualFold(value, "header:Authorization") })
+	for _, from := range slices.Sorted(maps.Keys(c.Headers)) {
+		passesToken = passesToken || strings.EqualFold(from, "Authorization")
+		to := strings.ToLower(c.Headers[from])
+		if other, ok := givenBy[to]; ok && to != "" {
+			r.errorf(v.Start, "credentials.headers: for the server, %.60q and %.60q are the same header, %.60q; remove one of them",
+				other, from, c.Headers[from])
+		}
+		givenBy[to] = from
+	}
+	if passesToken {
+		r.warnf(v.Start, "credentials: the server gets the token that clients send to the gateway, and can call the gateway with it")
+	}
 }
 
 func (r *reader) readCredentialType(c *Credentials, v jsonedit.Value) {
@@ -311,8 +327,8 @@ func (r *reader) readOneOf(v jsonedit.Value, all []string) string {
 	return text
 }
 
-// readPairs reads an object of texts. is and has check the names and values, which are named and
-// given in messages.
+// readPairs reads an object of texts. is checks the names, which messages call named, and has the
+// values, which they call given.
 func (r *reader) readPairs(v jsonedit.Value, is, has func(string) bool,
 	named, given string) map[string]string {
 	if !v.IsObject() {

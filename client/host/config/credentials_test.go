@@ -2,6 +2,7 @@ package config
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,8 @@ func TestCredentials(t *testing.T) {
 		`"url":"https://s.example","credentials":{"type":"header","headers":{"A":1}}`:                                                                       `the value of "A"`,
 		`"url":"https://s.example","credentials":{"type":"header","headers":{"A":"Mcp-Session-Id"}}`:                                                        `the value of "A"`,
 		`"url":"https://s.example","credentials":{"type":"header","headers":{"A":"HOST"}}`:                                                                  `the value of "A"`,
+		`"url":"https://s.example","credentials":{"type":"header","headers":{"A":"last-Event-ID"}}`:                                                         `the value of "A"`,
+		`"url":"https://s.example","credentials":{"type":"header","headers":{"X-B":"x-KEY","X-A":"X-Key"}}`:                                                 `"X-A" and "X-B" are the same header, "x-KEY"`,
 		`"url":"https://s.example","credentials":{"type":"header","header":{"A":"B"}}`:                                                                      "headers",
 		`"url":"https://s.example","credentials":{"type":"env","env":{"A":"subject"}}`:                                                                      "are for servers with a command",
 		`"command":"s","credentials":{"type":"header","headers":{"A":"B"}}`:                                                                                 "are for servers with a URL",
@@ -78,6 +81,23 @@ func TestCredentials(t *testing.T) {
 		if assert.Check(t, s.Err != nil, text) {
 			assert.Check(t, cmp.ErrorContains(s.Err, want), text)
 		}
+	}
+}
+
+// A server that gets the token for the gateway itself is a warning, whatever way it takes.
+func TestCredentialsThatPassTheToken(t *testing.T) {
+	for text, want := range map[string]bool{
+		`"url":"https://s.example","credentials":{"type":"header","headers":{"authorization":"X-Key"}}`:   true,
+		`"url":"https://s.example","credentials":{"type":"header","headers":{"X-Key":"Authorization"}}`:   false,
+		`"command":"s","credentials":{"type":"env","env":{"T":"header:authorization"}}`:                   true,
+		`"command":"s","credentials":{"type":"env","env":{"T":"header:X-Key","U":"claim:authorization"}}`: false,
+	} {
+		f := parse(`{"mcpServers": {"s": {` + text + `}}}`)
+		assert.NilError(t, f.Servers[0].Err)
+		got := slices.ContainsFunc(f.Diagnostics, func(d Diagnostic) bool {
+			return d.Severity == SeverityWarning && strings.Contains(d.Message, "can call the gateway with it")
+		})
+		assert.Equal(t, got, want, text)
 	}
 }
 
