@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/stdwire/stdwire/internal/oauth"
 )
@@ -26,9 +27,13 @@ func (a *Authorizer) Logout(ctx context.Context) error {
 	if a.options.Store != nil {
 		stored, err := a.options.Store.Find(a.endpointText)
 		errs = append(errs, err)
-		if err == nil { // otherwise the credentials in memory are deleted and revoked
-			all = stored
+		isStored := func(c Credentials) bool {
+			return slices.ContainsFunc(stored, func(s Credentials) bool { return s.Key == c.Key })
 		}
+		if err == nil || slices.ContainsFunc(all, isStored) {
+			all = nil // otherwise those in memory may be among what could not be read
+		}
+		all = slices.Concat(stored, all)
 	}
 	for _, c := range all {
 		if a.options.Store != nil {

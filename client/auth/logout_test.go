@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -122,4 +123,27 @@ func TestLogoutWithoutStore(t *testing.T) {
 	assert.Equal(t, len(store.all), 0)
 	_, ok := c.Credentials()
 	assert.Assert(t, !ok)
+}
+
+// Credentials that could be read are deleted and revoked although others could not.
+func TestLogoutBesideDamagedCredentials(t *testing.T) {
+	w := newWorld(t)
+	w.asm["revocation_endpoint"] = "https://as.example/revoke"
+	w.handle("https://as.example", "POST /revoke", respondWith(200, ""))
+	store := auth.FileStore{Dir: t.TempDir()}
+	o := w.options()
+	o.Store = store
+	c := w.client(o)
+	c.ok()
+	write("")(t, filepath.Join(store.Dir, "other.json"))
+	assert.ErrorContains(t, w.client(o).Logout(t.Context()), "damaged", "has nothing in memory")
+	assert.Equal(t, len(w.requestsTo("/revoke")), 1)
+	found, err := store.Find(endpoint)
+	assert.ErrorContains(t, err, "damaged")
+	assert.Equal(t, len(found), 0)
+
+	c = w.client(o)
+	c.ok()
+	assert.ErrorContains(t, c.Logout(t.Context()), "damaged", "has them in memory too")
+	assert.Equal(t, len(w.requestsTo("/revoke")), 2)
 }
