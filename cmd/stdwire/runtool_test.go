@@ -100,7 +100,7 @@ func TestRunTool(t *testing.T) {
 			`{"success":true,"data":[{"type":"text","text":"{\"text\":\"x\"}"}],"error":null,"_meta":{"original":{"content":[{"type":"text","text":"{\"text\":\"x\"}"}],"x-unknown": 1.0}}}` +
 				"\n", ""},
 		{"my.hand echo --text x", 7, "",
-			`confirmation_required: The server "my.hand" does not say whether its tool "echo" is destructive. Give --yes to confirm it.`},
+			`confirmation_required: The tool "echo" of the server "my.hand" may be destructive. Give --yes to confirm it.`},
 		{"my.hand fail --yes", 5, "", "stdwire run: my_hand fail: upstream_error: disk full\n"},
 		{"my.hand refuse --yes", 5, "",
 			`upstream_error: server "my.hand": tool "refuse": not with these (code -32602)`},

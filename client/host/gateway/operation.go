@@ -94,40 +94,47 @@ func (u *upstreamServer) operation(name string, d *definition.Definition, t *mcp
 	switch {
 	case a.ReadOnly():
 		spec.Type = dispatch.Read
-	case assumed, u.sharing == host.PerUser && !a.Destructive(): // another user's may be
+	case assumed, u.sharing == host.PerUser && !a.Destructive():
+		// another user's definition may be destructive
 		spec.Errors = append(spec.Errors, dispatch.ConfirmationRequired)
 	case a.Destructive():
 		spec.Type = dispatch.Destructive
 	}
-	idempotent, own := spec.Idempotent, t.Name
+	own := t.Name
 	return dispatch.NewOperation(spec,
 		func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
-			d, assumed := d, assumed
+			d, a := d, a
 			if u.sharing == host.PerUser {
 				var err error
 				if d, err = u.operationFor(ctx, name); err != nil {
 					return nil, operationError(ctx, clientError(err))
 				}
-				assumed = spec.Type != dispatch.Destructive && isDestructive(d)
+				a = annotations(d)
 			}
-			if assumed {
-				if err := dispatch.Confirm(ctx,
-					"The server %q does not say whether its tool %q is destructive.",
-					u.id, own); err != nil {
+			switch {
+			case spec.Type == dispatch.Read && !a.ReadOnly():
+				// The caller's lists came after the operation of another user was looked up.
+				return nil, dispatch.Errorf(dispatch.StateError,
+					"The operation has changed: call it again.")
+			case spec.Type == dispatch.Write && a.Destructive():
+				if err := dispatch.Confirm(ctx, "The tool %q of the server %q may be destructive.",
+					own, u.id); err != nil {
 					return nil, err
 				}
 			}
-			target := u.targetOf(ctx, d, name, idempotent)
+			target := u.targetOf(ctx, d, name, a.Idempotent())
 			target.answersQuestions = u.answersQuestions
 			return u.g.callOperation(ctx, target, d)
 		})
 }
 
-// isDestructive reports whether a tool may be destructive.
-func isDestructive(d *definition.Definition) bool {
+// annotations returns the hints of a tool, or nil if it has none.
+func annotations(d *definition.Definition) *mcp.ToolAnnotations {
 	var t mcp.Tool
-	return mcp.Unmarshal(d.Passed, &t) != nil ||
-		!t.Annotations.ReadOnly() && t.Annotations.Destructive()
+	if mcp.Unmarshal(d.Passed, &t) != nil {
+		return nil
+	}
+	return t.Annotations
 }
 
 // summary returns the first sentence of a description.

@@ -117,7 +117,7 @@ func TestOperationSpec(t *testing.T) {
 			d := dispatch.Options{Logger: quiet}.New(c)
 			for name, want := range map[string]string{"reads": "", "adds": "",
 				"destroys": "Does it. This cannot be undone.",
-				"silent":   `The server "up" does not say whether its tool "silent" is destructive.`} {
+				"silent":   `The tool "silent" of the server "up" may be destructive.`} {
 				e := d.Dispatch(t.Context(),
 					&dispatch.Call{Operation: "up." + name, Arguments: json.RawMessage(`{"m":1}`)})
 				if want == "" {

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -114,4 +115,79 @@ func TestOperationsOfUserWhoWaits(t *testing.T) {
 		assert.Equal(t, shown, 1) // that of the server that shows all the same
 		assert.Equal(t, time.Since(began), 5*time.Second)
 	})
+}
+
+// The first call of a user, for which the operation of another one was looked up before his lists
+// came, keeps to the hints of his own tool.
+func TestFirstCallOfUserWithOtherHints(t *testing.T) {
+	yes, no := true, false
+	for name, tc := range map[string]struct {
+		ada, bob  *mcp.ToolAnnotations
+		confirmed bool
+		want      string // the code and a part of the message of the first call
+		ends      bool   // the server ends during a call
+		calls     int    // of the tool, after one more if the operation has changed
+	}{
+		"reads, destroys": {&mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			&mcp.ToolAnnotations{DestructiveHint: &yes}, true,
+			"state_error: The operation has changed: call it again.", false, 1},
+		"reads, adds": {&mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			&mcp.ToolAnnotations{DestructiveHint: &no}, false,
+			"state_error: The operation has changed: call it again.", false, 1},
+		"adds, destroys": {&mcp.ToolAnnotations{DestructiveHint: &no},
+			&mcp.ToolAnnotations{DestructiveHint: &yes}, false,
+			`confirmation_required: The tool "act" of the server "up" may be destructive.`,
+			false, 0},
+		"repeats, adds": {&mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: &yes},
+			&mcp.ToolAnnotations{DestructiveHint: &no}, false, "upstream_error: ", true, 1},
+		"adds, repeats": {&mcp.ToolAnnotations{DestructiveHint: &no},
+			&mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: &yes}, false,
+			"upstream_error: ", true, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+				catalog := dispatch.NewCatalog()
+				var bobs *client.Client
+				servers := w.tenants(gateway.Options{Catalog: catalog},
+					map[string]*tenant{"ada": {}, "bob": {}}, func(s *gateway.Upstream) {
+						connect := s.Connect
+						s.Connect = func(ctx context.Context, user string, o client.Options) (
+							*client.Client, error) {
+							c, err := connect(ctx, user, o)
+							if user == "bob" {
+								bobs = c
+							}
+							return c, err
+						}
+					})
+				calls := 0
+				offer := func(user string, a *mcp.ToolAnnotations,
+					f func(context.Context, json.RawMessage) (json.RawMessage, error)) {
+					assert.NilError(t, servers[user].Integration().AddItem(
+						forwarded(mcp.Tool{Name: "act", Annotations: a}, f)))
+				}
+				offer("ada", tc.ada, gives(`{"content":[]}`))
+				offer("bob", tc.bob, func(context.Context, json.RawMessage) (json.RawMessage, error) {
+					if calls++; tc.ends {
+						bobs.Close()
+					}
+					return json.RawMessage(`{"content":[]}`), nil
+				})
+				listed(t, w.as("ada"), "tools/list", "tools", "name")
+				d := dispatch.Options{Logger: quiet}.New(catalog)
+				run := func() *dispatch.Error {
+					return d.Dispatch(context.WithValue(t.Context(), contextkey.Principal{}, "bob"),
+						&dispatch.Call{Operation: "up.act", Arguments: []byte(`{}`),
+							Confirmed: tc.confirmed, Principal: "bob"}).Err
+				}
+				err := run()
+				assert.Assert(t, err != nil)
+				assert.Assert(t, cmp.Contains(string(err.Code)+": "+err.Message, tc.want))
+				if err.Code == dispatch.StateError {
+					run()
+				}
+				assert.Equal(t, calls, tc.calls)
+			})
+		})
+	}
 }
