@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/contextkey"
@@ -77,8 +78,9 @@ func (x *exchange) read() ([]byte, *refusal) {
 		// the parameters do not matter: JSON is always UTF-8
 		kind, _, _ = mime.ParseMediaType(kind)
 	}
-	if encoding := x.r.Header.Get("Content-Encoding"); kind != "application/json" ||
-		encoding != "" && encoding != "identity" {
+	encoding := x.r.Header.Get("Content-Encoding")
+	encoded := encoding != "" && !strings.EqualFold(encoding, "identity")
+	if encoded || kind != "application/json" {
 		return nil, refuse(http.StatusUnsupportedMediaType, dispatch.InvalidInput,
 			"the body must be plain JSON, and the Content-Type application/json")
 	}

@@ -165,7 +165,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		assert.Equal(t, a.Header().Get("Allow"), test.allow, name)
 	}
 	for _, fine := range []string{"Content-Type: application/json; charset=utf-8",
-		"Content-Type: Application/JSON", "Content-Encoding: identity"} {
+		"Content-Type: Application/JSON", "Content-Encoding: identity",
+		"Content-Encoding: Identity"} {
 		assert.Equal(t, s.ask(t, "POST", "/v1/old", "{}", fine).Code, 200, fine)
 	}
 	fits := `{"action":"any","params":{"x":"` +

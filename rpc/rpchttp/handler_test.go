@@ -115,7 +115,7 @@ func TestRefusals(t *testing.T) {
 		"charset": {"POST", url, good, []string{"Content-Type: application/json; charset=utf-8"},
 			200, ""},
 		"other type":  {"POST", url, good, []string{"Content-Type: application/json-rpc"}, 200, ""},
-		"identity":    {"POST", url, good, []string{"Content-Encoding: identity"}, 200, ""},
+		"identity":    {"POST", url, good, []string{"Content-Encoding: Identity"}, 200, ""},
 		"same origin": {"POST", url, good, []string{"Origin: " + url}, 200, ""},
 		"GET":         {"GET", url, "", nil, 405, "Allow: POST"},
 		"HEAD":        {"HEAD", url, "", nil, 405, "Allow: POST"},

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/stdwire/stdwire/internal/httphost"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -47,7 +48,7 @@ func (h *Handler) check(r *http.Request) *refusal {
 	case h.origins.Check(r) != nil:
 		return refuse(http.StatusForbidden, "Vary", "Origin",
 			"a page of another origin may not call this")
-	case !slices.Contains(mediaTypes[:], kind) || encoding != "" && encoding != "identity":
+	case !slices.Contains(mediaTypes[:], kind) || encoding != "" && !strings.EqualFold(encoding, "identity"):
 		return refuse(http.StatusUnsupportedMediaType, "Accept-Post", mediaTypes[0],
 			"the body must be plain JSON, and the Content-Type application/json")
 	case r.ContentLength > h.o.MaxBody:

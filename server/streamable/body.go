@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -26,8 +27,9 @@ func (x *httpRequest) readBody() (*buffer.Buffer, *refusal) {
 	if kind != "application/json" {
 		kind, _, _ = mime.ParseMediaType(kind) // JSON is always UTF-8, so parameters do not matter
 	}
-	if encoding := x.header("Content-Encoding"); kind != "application/json" || encoding != "" &&
-		encoding != "identity" {
+	encoding := x.header("Content-Encoding")
+	encoded := encoding != "" && !strings.EqualFold(encoding, "identity")
+	if encoded || kind != "application/json" {
 		return nil, newRefusal(http.StatusUnsupportedMediaType, rpc.CodeInvalidRequest,
 			"the body must be plain JSON, and the Content-Type application/json")
 	}

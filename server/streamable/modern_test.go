@@ -139,6 +139,8 @@ func TestModernStatuses(t *testing.T) {
 			`{"jsonrpc":"2.0","error":{"code":-32600,"message":"the body must be plain JSON, and the Content-Type application/json"}}`},
 		"A compressed body": {echo, version + "Content-Encoding: gzip", 415,
 			`{"jsonrpc":"2.0","error":{"code":-32600,"message":"the body must be plain JSON, and the Content-Type application/json"}}`},
+		"A coding that changes nothing": {echo, version +
+			"Content-Encoding: Identity\nMcp-Method: tools/call\nMcp-Name: echo", 200, echoOK},
 		"A charset": {echo, version +
 			"-Content-Type\nContent-Type: application/json; charset=utf-8\nMcp-Method: tools/call\nMcp-Name: echo",
 			200, echoOK},

@@ -85,7 +85,8 @@ func (e *Events) Read(ctx context.Context, name, session string, stream, after i
 	}
 }
 
-// page returns the next records of the stream. more reports that the log goes on.
+// page returns the next records of the stream. more reports that there may be
+// others.
 func (r *EventReader) page(ctx context.Context) (records []eventRecord, more bool, err error) {
 	ctx, end := r.e.s.use(ctx)
 	entries, gap, err := r.e.s.Store.After(ctx, r.e.log(r.session), r.at)
