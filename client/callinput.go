@@ -35,7 +35,7 @@ func (c *Client) callWithInput(ctx context.Context, r *call) error {
 		case asked == nil || asked.Task != nil || r.returnInput || !c.requestsInput(r.method) ||
 			!c.canAnswer(asked.Result.InputRequests):
 			return err
-		case round == maxRounds:
+		case round >= maxRounds:
 			return &roundsError{round, asked}
 		}
 		answers, err := c.collectInput(ctx, r, asked.Result.InputRequests)
@@ -202,7 +202,7 @@ func (c *Client) canElicitURL() bool {
 
 // completeElicitations asks the user to visit the pages of an error -32042 and waits for
 // completion. It returns nil when the request should be retried, and refusal if the user declines
-// or visited the pages without effect.
+// or visited the pages without effect. Further pages are shown only when those before are complete.
 func (c *Client) completeElicitations(ctx context.Context, r *call, t *urlElicitationRetry,
 	pages mcp.InputRequests, refusal error) error {
 	if len(t.pending) == 0 {

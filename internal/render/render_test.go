@@ -120,7 +120,7 @@ c d:
 // On a terminal, long values are wrapped where they begin; elsewhere they are one line.
 func TestDataIsWrapped(t *testing.T) {
 	const data = `{"id":7,"text":"six times seven is the answer to it all","in":{"deep":` +
-		`"six times seven is the answer","list":["six times seven is the answer","x"]},` +
+		`"six times seven is the answer","list":["six times seven is the answer","uses all of its 26 columns"]},` +
 		`"aNameThatIsAsLongAsThis":"six times seven is"}`
 	for columns, want := range map[printable.Columns]string{printable.NoTerminal: `
 id:    7
@@ -129,7 +129,7 @@ in:
   deep:  six times seven is the answer
   list:
     six times seven is the answer
-    x
+    uses all of its 26 columns
 aNameThatIsAsLongAsThis:  six times seven is
 `, 30: `
 id:    7
@@ -141,7 +141,7 @@ in:
   list:
     six times seven is the
       answer
-    x
+    uses all of its 26 columns
 aNameThatIsAsLongAsThis:  six
     times seven is
 `} {

@@ -94,11 +94,11 @@ func array(elements [][]byte, depth int, c printable.Columns) string {
 	for _, element := range elements {
 		text, ok := nested(element, depth)
 		if all = all && ok; ok {
+			plain.WriteString(c.WrapLine(text, len("  ")) + "\n")
 			text = indented(c).WrapLine(text, len("  ")) + "\n"
 		} else {
 			text = lines(element, depth+1, indented(c))
 		}
-		plain.WriteString(text)
 		marked.WriteString("- " + strings.TrimPrefix(indent("  ", text), "  "))
 	}
 	if all {
