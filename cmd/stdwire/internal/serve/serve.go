@@ -88,7 +88,7 @@ this.
 					return err
 				}
 				if f.store.IsGiven() && !f.gateway.isEnabled() && f.http.Address == "" {
-					return command.Usagef("--store is for sessions over HTTP and for the rates of " +
+					return command.Usagef("--store is for sessions over HTTP and for " +
 						"configured servers").WithHint("add --http ADDR, --config FILE, " +
 						"--profile NAME or --servers")
 				}

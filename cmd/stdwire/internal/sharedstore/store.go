@@ -72,9 +72,6 @@ func (s *Store) Start(t *telemetry.Telemetry) {
 	if s == nil {
 		return
 	}
-	if s.parts == nil {
-		s.log.Warn("nothing uses the store: the configuration has no rates")
-	}
 	t.Gauge(telemetry.Instrument{Name: "stdwire.store.used", Unit: "{part}",
 		Description: "Parts of the program that use the store: 1, or 0 while one does without it because it cannot be reached or is too slow.",
 		Labels:      []string{"part"}},
@@ -139,19 +136,26 @@ func (s *Store) Status() Status {
 	return status
 }
 
-// aboutTimeout is how long the server has to say something about itself.
-const aboutTimeout = 10 * time.Second
+const (
+	// aboutTimeout is how long the server has to say something about itself, and aboutPause the
+	// time until it is asked again if it has not.
+	aboutTimeout = 10 * time.Second
+	aboutPause   = time.Second
+)
 
 // follow logs changes until ctx ends.
 func (s *Store) follow(ctx context.Context) {
 	defer close(s.ended)
 	down, warned := false, ""
+	var again <-chan time.Time // nil, unless the server has not said what it is
 	for first := true; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.changed:
+		case <-again:
 		}
+		again = nil
 		status := s.Status()
 		if status.Why != nil {
 			if !down {
@@ -163,7 +167,8 @@ func (s *Store) follow(ctx context.Context) {
 		}
 		about, err := s.about(ctx)
 		if err != nil {
-			continue // it is lost again
+			again = time.After(aboutPause) // it may be slow, or it is lost again
+			continue
 		}
 		if down || first {
 			s.log.Info("the store can be reached", slog.String("store", status.URL),

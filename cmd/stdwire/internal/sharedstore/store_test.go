@@ -1,12 +1,17 @@
 package sharedstore
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -102,6 +107,49 @@ func TestFollow(t *testing.T) {
 	containsTimes(t, log, "the store can be reached", 2)
 	assert.Equal(t, strings.Count(log.String(), "noeviction"), 1)
 	assert.Assert(t, !strings.Contains(log.String(), "hidden"))
+}
+
+// A server that has not said what it is, though the connection is there, is asked again.
+func TestServerThatIsSlowToSayWhatItIs(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	var running sync.WaitGroup
+	t.Cleanup(func() {
+		_ = l.Close()
+		running.Wait()
+	})
+	var asked atomic.Int32
+	running.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() {
+				defer c.Close()
+				for in := bufio.NewScanner(c); in.Scan(); {
+					answer := ""
+					switch in.Text() {
+					case "HELLO":
+						answer = "%1\r\n+role\r\n+master\r\n"
+					case "PING":
+						answer = "+PONG\r\n"
+					case "INFO":
+						if answer = ":1\r\n"; asked.Add(1) > 1 {
+							answer = "$27\r\nmaxmemory_policy:noeviction\r\n"
+						}
+					}
+					if _, err := io.WriteString(c, answer); err != nil {
+						return
+					}
+				}
+			})
+		}
+	})
+	slow := false
+	_, log := opened(t, &slow, "--store", "redis://"+l.Addr().String())
+	contains(t, log, "eviction=noeviction")
+	assert.Equal(t, strings.Count(log.String(), "cannot be reached"), 0)
 }
 
 // A store that does not accept the program at its start is no reason not to start, and says why.
