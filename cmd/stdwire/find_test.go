@@ -105,6 +105,7 @@ func TestFind(t *testing.T) {
 		`"name":"store_document","own":"fs_write","public":"files__store_document"`))
 	got = find("--explain", "touch__echo", "-o", "json", "read")
 	assert.Assert(t, cmp.Contains(got.stdout, `"tool":"touch__echo"`))
+	assert.Assert(t, cmp.Contains(got.stdout, `"fields":[]`)) // it lacks the word
 	got = find("--explain", "fs_reed", "read")
 	assert.Equal(t, got.code, 5)
 	assert.Assert(t, cmp.Contains(got.stderr, "there is no such tool; there are files__fs_delete, "))

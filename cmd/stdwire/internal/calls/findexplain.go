@@ -42,7 +42,8 @@ func (o *findOptions) explainTool(std *term.Streams, index *toolsearch.Index, to
 		}
 		words := []word{}
 		for _, w := range e.Words {
-			words = append(words, word{w.Word, w.Known, w.Rarity, w.Term, w.Fields, w.Score})
+			fields := append([]string{}, w.Fields...) // not null if the tool lacks the word
+			words = append(words, word{w.Word, w.Known, w.Rarity, w.Term, fields, w.Score})
 		}
 		return output.PrintValue(std, struct {
 			Query    string  `json:"query"`
@@ -64,8 +65,8 @@ func (o *findOptions) explainTool(std *term.Streams, index *toolsearch.Index, to
 	case e.Rank > 0:
 		place = fmt.Sprintf("is number %d, with a score of %.2f", e.Rank, e.Score)
 	case e.Coverage < e.Needed:
-		place += ", and no tool is: its words that tools have say " + percent(e.Coverage) +
-			" of the query, less than " + percent(e.Needed)
+		place += ", and no tool is: the words of the query that tools have say " +
+			percent(e.Coverage) + " of it, less than " + percent(e.Needed)
 	}
 	std.Out.Print(fmt.Sprintf("of %s, %s %s\n", command.Plural(len(tools), "tool"),
 		tools[at].name(), place))

@@ -32,7 +32,7 @@ func connectListCommand() command.Command {
 		Name: "connect list", Usage: "[-o text|json]",
 		Summary: "list the connections of stdwire connect",
 		Help: `Prints each connection with its name, its server, its age, and the state of the server as in
-stdwire status. If there are no connections, it prints nothing and succeeds.`,
+stdwire status. If there are none, it prints "no connections" and succeeds.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var output string
 			return command.Grammar{
@@ -89,14 +89,15 @@ func printConnections(std *term.Streams, all []*gatewayClient, now time.Time) {
 	if len(all) == 0 {
 		std.Out.Print("no connections\n")
 	}
-	name, behind := 0, 0
+	var rows [][]string
 	for _, g := range all {
-		name = max(name, len(g.Connection))
-		behind = max(behind, len(printable.Line(g.Behind)))
+		rows = append(rows, []string{"@" + g.Connection, printable.Line(g.Behind)})
 	}
-	for _, g := range all {
-		row := fmt.Sprintf("@%-*s  %-*s  for %s", name, g.Connection, behind,
-			printable.Line(g.Behind), age(g.Since, now))
+	columns := std.Out.Columns()
+	widths := columns.Widths(rows)
+	for i, g := range all {
+		row := columns.Pad(rows[i][0], widths[0]) + "  " + columns.Pad(rows[i][1], widths[1]) +
+			"  for " + age(g.Since, now)
 		if s := g.server(); s != nil {
 			row += "  " + strings.Join(append([]string{s.State}, details(*s, now)...), ", ")
 		}

@@ -112,7 +112,8 @@ func (s *serverState) text() string {
 func (s *serverState) whyWithheld(name string) string {
 	for _, w := range s.Withheld {
 		if (w.Kind == mcp.KindTool || w.Kind == mcp.KindPrompt) &&
-			(name == w.Name || name == host.PublicName(s.ID, w.Name, math.MaxInt)) {
+			(name == w.Name || name == host.PublicName(s.ID, w.Name, math.MaxInt) ||
+				name == host.PublicName(s.ID, w.Name, host.DefaultMaxName)) {
 			return printable.Line(`server "` + s.ID + `" has it, and it is withheld: ` +
 				w.Why + "; " + w.Remedy)
 		}
