@@ -206,15 +206,20 @@ func TestEndOfASessionEndsWhatWaitsForAStream(t *testing.T) {
 				conns <- server.ConnFrom(ctx)
 				return new(mcp.CallToolResult), nil
 			}}))
-		session := b.connect("2025-11-25")
 		w := b.dial()
 		defer w.Close()
+		began := w.ask("POST", strings.NewReplacer("REVISION", "2025-11-25",
+			`"elicitation"`, `"roots"`).Replace(initialize), "")
+		_ = began.text()
+		session := header("Mcp-Session-Id: " + began.Header.Get("Mcp-Session-Id"))
+		assert.Equal(t, w.ask("POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+			session).StatusCode, 202)
 		_ = w.ask("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"conn"}}`,
 			session).text()
 		ended := make(chan error)
 		go func() {
-			ended <- (<-conns).Log(context.Background(), mcp.LoggingMessageParams{
-				Level: "alert", Data: json.RawMessage(`"x"`)})
+			_, err := (<-conns).Roots(context.Background())
+			ended <- err
 		}()
 		synctest.Wait()
 		v := b.dial()
