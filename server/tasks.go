@@ -206,7 +206,8 @@ func (m *memoryTasks) Put(_ context.Context, t *TaskRecord) error {
 	return nil
 }
 
-// evictionCandidate returns the ended task to evict first, other than the task id. There must be one.
+// evictionCandidate returns the ended task to evict first, other than the task id. There must be
+// one.
 func (m *memoryTasks) evictionCandidate(id string) *storedTask {
 	usage := map[string]int{}
 	var ended []*storedTask
