@@ -82,6 +82,7 @@ func (c *resync) ReadFrame(dst []byte) ([]byte, error) {
 		if !again {
 			var err error
 			if dst, err = c.lines.ReadFrame(dst); err != nil {
+				c.keepHead(c.lines.head)
 				return dst, err
 			}
 		}
@@ -92,6 +93,7 @@ func (c *resync) ReadFrame(dst []byte) ([]byte, error) {
 			case !c.isMessage(dst, false):
 				continue
 			case len(dst) > c.limits.MaxFrame:
+				c.keepHead(dst)
 				return dst[:0], tooLarge(int64(len(dst)), c.limits.MaxFrame)
 			}
 			return dst, nil

@@ -119,6 +119,23 @@ func TestResyncSkipped(t *testing.T) {
 	}
 }
 
+// After a frame or a line over the limit, SkippedHead returns its beginning and not that of another
+// one: the peer answers under the id in it.
+func TestResyncSkippedHead(t *testing.T) {
+	frame := `{"id":7}` + strings.Repeat("f", 192)
+	line := `{"id":8}` + strings.Repeat("l", 192)
+	withinHeader := `{"id":9}` + strings.Repeat("h", 100)
+	c := framing.Resync(func([]byte, bool) bool { return true }, nil)(strings.NewReader(
+		"Content-Length: 200\r\n\r\n"+frame+"\n"+line+"\n"+withinHeader+"\n"),
+		framing.Limits{MaxFrame: 100, MaxHeader: 150})
+	for _, skipped := range []string{frame, line, withinHeader} {
+		_, err := c.ReadFrame(nil)
+		assert.ErrorIs(t, err, framing.ErrTooLarge)
+		head := c.(interface{ SkippedHead() []byte }).SkippedHead()
+		assert.Assert(t, strings.HasPrefix(string(head), skipped[:50]), "%q", head)
+	}
+}
+
 func TestResyncAppends(t *testing.T) {
 	frame, err := framing.Resync(isObject, nil)(nil, framing.Limits{}).AppendFrame(nil, []byte("{}"))
 	assert.NilError(t, err)
