@@ -152,7 +152,7 @@ func (p *Peer) failBatch(err error) {
 // an id fails the batch if no other call waits, as the refusal of a peer that accepts no batches
 // does. At most Limits.MaxBatch calls are accepted, because the responses form a batch too. Few
 // servers support batches and some never respond to them: give ctx a deadline.
-func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
+func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) (err error) {
 	if p == nil {
 		return errNoPeer
 	}
@@ -169,15 +169,18 @@ func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
 			sent.calls++
 		}
 	}
-	var message []byte
-	fail := func(err error) error {
+	err = errExited // unless Batch returns: a method of params or of a result may panic
+	defer func() {
+		if err == nil {
+			return
+		}
 		for _, c := range pending {
 			if c != nil {
 				_ = c.failSend(err)
 			}
 		}
-		return err
-	}
+	}()
+	var message []byte
 	for i, call := range calls {
 		var id ID
 		c := &Call{p: p, method: call.Method, done: make(chan struct{}), start: p.o.Hooks.now(),
@@ -194,12 +197,12 @@ func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
 			}
 		}
 		if err != nil {
-			return fail(err)
+			return err
 		}
 	}
 	message[0] = '['
 	if err := p.post(ctx, &buffer.Buffer{B: append(message, ']')}); err != nil {
-		return fail(fmt.Errorf("rpc: batch: %w", err))
+		return fmt.Errorf("rpc: batch: %w", err)
 	}
 	for i, c := range pending {
 		if c != nil {

@@ -139,3 +139,37 @@ func TestCallerPanics(t *testing.T) {
 		assert.Assert(t, !errors.Is(w.peer.Err(), rpc.ErrClosed))
 	})
 }
+
+// A panic in the params or the result of a call in a batch, too, reaches the caller, and the other
+// calls of the batch count as pending no longer.
+func TestBatchCallerPanics(t *testing.T) {
+	o := rpc.Options{Limits: rpc.Limits{MaxPending: 2}}
+	onWire(t, o, func(t *testing.T, w *wire) {
+		panics := func(want string, calls ...*rpc.BatchCall) {
+			defer func() { assert.Equal(t, recover(), want) }()
+			_ = w.peer.Batch(t.Context(), calls)
+		}
+		panics("in MarshalJSON", &rpc.BatchCall{Method: "a"},
+			&rpc.BatchCall{Method: "b", Params: []any{panicky{}}})
+		w.expect()
+		panicked := make(chan struct{})
+		go func() {
+			defer close(panicked)
+			panics("in UnmarshalJSON", &rpc.BatchCall{Method: "c", Result: panickyResult{}},
+				&rpc.BatchCall{Method: "d"})
+		}()
+		w.expect(batch(request("3", "c"), request("4", "d")))
+		w.send(result("3", "1")) // and none for d
+		<-panicked
+		calls := []*rpc.BatchCall{{Method: "e"}, {Method: "f"}}
+		done := make(chan error, 1)
+		go func() { done <- w.peer.Batch(t.Context(), calls) }()
+		w.expect(batch(request("5", "e"), request("6", "f")))
+		w.send(result("5", "1"), result("6", "1"))
+		assert.NilError(t, <-done)
+	})
+}
+
+type panickyResult struct{}
+
+func (panickyResult) UnmarshalJSON([]byte) error { panic("in UnmarshalJSON") }
