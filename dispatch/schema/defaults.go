@@ -104,13 +104,13 @@ func (v *validator) fillDefaults(data []byte) ([]byte, error) {
 }
 
 // fill appends to missing the insertions for the value at a node and for the values in it. schemas
-// are the subschemas that apply to the value.
+// are the subschemas that apply to the value; the caller has taken a step for each but the root.
 func (v *validator) fill(missing []insertion, schemas []*subschema, n uint32) []insertion {
 	for i := 0; i < len(schemas); i++ {
-		if !v.step(1) {
-			return missing
-		}
 		for part := range schemas[i].unconditional {
+			if !v.step(1) {
+				return missing
+			}
 			schemas = append(schemas, part)
 		}
 	}

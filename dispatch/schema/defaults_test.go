@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -83,4 +84,23 @@ func TestFillDefaultsLimit(t *testing.T) {
 	out, err := s.FillDefaults(in)
 	assert.Assert(t, errors.Is(err, ErrLimit), "%v", err)
 	assert.Equal(t, string(out), `{}`)
+}
+
+// A reference costs a step before it is remembered, so that the memory is bounded, too.
+func TestFillDefaultsLimitsMemory(t *testing.T) {
+	const refs = 3000
+	allOf := func(name string) string {
+		ref := `{"$ref":"#/$defs/` + name + `"}`
+		return `{"allOf":[` + strings.Repeat(ref+",", refs-1) + ref + `]}`
+	}
+	s := MustCompile(`{"$ref":"#/$defs/a","$defs":{"a":` + allOf("b") + `,"b":` + allOf("c") +
+		`,"c":{"properties":{"a":{"default":1}}}}}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := s.FillDefaults([]byte(`{}`))
+	runtime.ReadMemStats(&after)
+	assert.Assert(t, errors.Is(err, ErrLimit), "%v", err)
+	// a million steps for references of 8 bytes in a slice that grows by a quarter
+	allocated := after.TotalAlloc - before.TotalAlloc
+	assert.Assert(t, allocated < 100<<20, "%d bytes", allocated)
 }
