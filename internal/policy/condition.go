@@ -125,17 +125,23 @@ func equal(v, with *value) outcomes {
 	return outcome(v.raw[0] == with.raw[0])
 }
 
-// contains looks for an element of an array. Another value is a list of one.
+// contains looks for an element of an array. Another value is a list of one. An element that cannot
+// be compared may be what is looked for.
 func contains(v, with *value) outcomes {
 	if v.kind != '[' {
 		return equal(v, with)
 	}
+	result := isFalse
 	for one := range jsonscan.Elements(v.raw) {
-		if element := valueOf(trim(one)); equal(&element, with) == isTrue {
+		element := valueOf(trim(one))
+		switch equal(&element, with) {
+		case isTrue:
 			return isTrue
+		case isUnclear:
+			result = isUnclear
 		}
 	}
-	return isFalse
+	return result
 }
 
 // text returns a comparison of texts. One with a segment "..", or that is very long, cannot be

@@ -8,11 +8,11 @@
 // caller of this package to decide.
 //
 // A condition is true, false, or cannot be evaluated: it is about a claim or an argument that is
-// missing, ambiguous or of another type, or about a caller who is unknown. Then a rule of effect
-// deny or hide applies, one of effect allow does not, and one of effect ask demands the question
-// without granting anything. While the arguments of a call are unknown, as in lists, a condition
-// about them may turn out to be any of the three. So lists show what may be allowed, and calls
-// decide; see [Decision].Certain.
+// missing, ambiguous or of another type, or a list in which an element of another type may be what
+// is looked for, or about a caller who is unknown. Then a rule of effect deny or hide applies, one
+// of effect allow does not, and one of effect ask demands the question without granting anything.
+// While the arguments of a call are unknown, as in lists, a condition about them may turn out to be
+// any of the three. So lists show what may be allowed, and calls decide; see [Decision].Certain.
 //
 // There are no expressions, no regular expressions and no loops. Everything is bounded: see the
 // constants. A [Policy] is immutable, but for what it caches, and safe for concurrent use.

@@ -121,10 +121,17 @@ func naiveTest(c *policy.Caller, op string, v, w any) *bool {
 		if !ok {
 			return naiveEqual(v, w)
 		}
-		return new(slices.ContainsFunc(l, func(one any) bool {
+		result := no
+		for _, one := range l {
 			e := naiveEqual(one, w)
-			return e != nil && *e
-		}))
+			if e != nil && *e {
+				return yes
+			}
+			if e == nil {
+				result = nil
+			}
+		}
+		return result
 	case "prefix", "glob":
 		a, ok := v.(string)
 		b, also := w.(string)
