@@ -139,8 +139,14 @@ func (s *session) serveBatchElement(ctx context.Context, dst, before []byte, m *
 		null, _ := rpc.ParseID([]byte("null"))
 		return rpc.AppendError(dst, null, refused.err)
 	}
-	response, _ := s.h.answer(ctx, dst, handle, m.Request())
-	if s.removeRequest(m.ID) {
+	var response []byte
+	var cancelled bool
+	func() {
+		// deferred, because the handler may call runtime.Goexit
+		defer func() { cancelled = s.removeRequest(m.ID) }()
+		response, _ = s.h.answer(ctx, dst, handle, m.Request())
+	}()
+	if cancelled {
 		return before
 	}
 	return hold(m.ID, before, response)

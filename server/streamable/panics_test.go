@@ -72,6 +72,11 @@ func TestHandlersThatPanicOrExit(t *testing.T) {
 	assert.Assert(t, strings.Contains(log.String(), "secret ashes"))
 	c.call("1", "exit", "", "").isStream().ends()
 	assert.Equal(t, c.call("1", "echo", "x", "").StatusCode, 200) // the id is free again
+	old := s.connect("2025-03-26", "")
+	old.post(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"exit"}}]`,
+		"").isStream().ends()
+	old.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, "").wants(200,
+		`{"jsonrpc":"2.0","id":1,"result":{}}`)
 	req, err := http.NewRequest("POST", s.url, strings.NewReader(toolCall("exit", "")))
 	assert.NilError(t, err)
 	header("Content-Type: application/json\n" + modernTool + "exit").apply(req.Header)
