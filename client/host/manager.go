@@ -177,14 +177,9 @@ func (m *Manager) use(ctx context.Context, id, session string, f func(*client.Cl
 func (m *Manager) supervisor(id, session, owner string) (*supervisor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.servers[id]
-	switch {
-	case m.closed:
-		return nil, ErrClosed
-	case s == nil:
-		return nil, serverError(id, ErrUnknown)
-	case m.disabled[id]:
-		return nil, serverError(id, ErrDisabled)
+	s, err := m.usable(id)
+	if err != nil {
+		return nil, err
 	}
 	key := clientKey{id, session}
 	if s.Sharing == Shared {
@@ -204,6 +199,20 @@ func (m *Manager) supervisor(id, session, owner string) (*supervisor, error) {
 	m.supervisors[key] = sv
 	m.wg.Go(sv.run)
 	return sv, nil
+}
+
+// usable returns a server that may be started. m.mu must be held.
+func (m *Manager) usable(id string) (*Server, error) {
+	s := m.servers[id]
+	switch {
+	case m.closed:
+		return nil, ErrClosed
+	case s == nil:
+		return nil, serverError(id, ErrUnknown)
+	case m.disabled[id]:
+		return nil, serverError(id, ErrDisabled)
+	}
+	return s, nil
 }
 
 // Log returns the log of a server. An error matches [ErrUnknown].
@@ -274,29 +283,33 @@ func (m *Manager) Enable(id string) error {
 
 // Restart closes the clients of a server, whose calls in flight fail, and starts it again at once,
 // even if it was not running or its start is delayed. A server that is not Shared starts at its
-// next use instead. Restart does not wait for the start. The error matches [ErrUnknown] or
-// [ErrDisabled].
+// next use instead. Restart does not wait for the start. The error matches [ErrUnknown],
+// [ErrDisabled] or [ErrClosed].
 func (m *Manager) Restart(id string) error {
 	m.mu.Lock()
-	s, disabled := m.servers[id], m.disabled[id]
-	if s == nil || disabled {
+	_, err := m.usable(id)
+	if err != nil {
 		m.mu.Unlock()
-		if disabled {
-			return serverError(id, ErrDisabled)
-		}
-		return serverError(id, ErrUnknown)
+		return err
 	}
 	removed := m.removeSupervisors(func(key clientKey) bool { return key.id == id })
 	m.mu.Unlock()
 	stopAll(removed)
-	sv, err := m.supervisor(id, "", "") // fails if it was disabled or removed meanwhile
+	m.mu.Lock()
+	s, err := m.usable(id) // it may have been disabled, removed or replaced meanwhile
+	m.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	m.reportState(Status{ID: id, State: Stopped}) // also if it had failed
-	if s.Sharing == Shared {
-		wake.Up(sv.requested)
+	if s.Sharing != Shared {
+		return nil // nobody might ever use the client "", which would remain
 	}
+	sv, err := m.supervisor(id, "", "")
+	if err != nil {
+		return err
+	}
+	wake.Up(sv.requested)
 	return nil
 }
 

@@ -407,6 +407,26 @@ func TestPerUser(t *testing.T) {
 	assert.Assert(t, UserFrom(t.Context()) == nil)
 }
 
+// The restart of a server with clients of users closes them, and leaves no client of nobody.
+func TestRestartPerUser(t *testing.T) {
+	inBubble(t, Server{Sharing: PerUser}, func(t *testing.T, m *Manager, p *plant) {
+		users := func() (all []string) {
+			for _, s := range m.Status() {
+				all = append(all, fmt.Sprintf("%q %v", s.Session, s.State))
+			}
+			return all
+		}
+		nothing := func(*client.Client) error { return nil }
+		assert.NilError(t, m.Use(t.Context(), "s", "alice", nothing))
+		assert.NilError(t, m.Restart("s"))
+		assert.DeepEqual(t, users(), []string{`"" stopped`})
+		assert.Equal(t, len(m.supervisors), 0)
+		assert.NilError(t, m.Use(t.Context(), "s", "alice", nothing))
+		assert.DeepEqual(t, users(), []string{`"alice" ready`})
+		assert.Equal(t, p.started(), 2)
+	})
+}
+
 // A principal who appears as many users takes no place of others that hold as few as he does, and a
 // client that makes room has its place until it has ended.
 func TestShareOfUsers(t *testing.T) {
