@@ -1,8 +1,10 @@
 package client
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	"gotest.tools/v3/assert"
 
@@ -49,6 +51,42 @@ func TestSubscribedURIsAreBounded(t *testing.T) {
 	assert.ErrorContains(t, err, fmt.Sprint("have ", subscription.MaxBytes+3, " bytes, more than"))
 	assert.NilError(t, c.Subscribe(t.Context(), "mem://a"))
 	shut(t, c)
+}
+
+// The bound holds for subscriptions that are made at the same time, too.
+func TestConcurrentSubscriptionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = subscription.MaxBytes // more than half of it twice is too much
+		requested, mayAnswer := make(chan struct{}, 2), make(chan struct{})
+		c := connect(t, Options{OnResourceUpdated: func(string) {}, MaxSend: 4 * most},
+			func(s *scripted) {
+				s.reply(s.read(), everything)
+				for m := s.read(); m.Method != ""; m = s.read() {
+					requested <- struct{}{}
+					<-mayAnswer
+					var listen mcp.ListenParams
+					assert.Check(t, json.Unmarshal(m.Params, &listen))
+					s.notify(mcp.NotificationSubscriptionsAcknowledged,
+						acked(m, listen.Notifications.ResourceSubscriptions...))
+				}
+			})
+		subscribe := func(uri string) <-chan error {
+			result := make(chan error, 1)
+			go func() { result <- c.Subscribe(t.Context(), uri+pad(most/2)) }()
+			return result
+		}
+		first := subscribe("a:")
+		<-requested
+		second := subscribe("b:")
+		synctest.Wait() // it waits for the first
+		close(mayAnswer)
+		assert.NilError(t, <-first)
+		assert.Error(t, <-second, fmt.Sprintf(`server "server": subscriptions/listen: `+
+			"the URIs of all subscriptions have %d bytes, more than %d", most+4, most))
+		assert.Equal(t, len(c.listening.Subscribed()), 1)
+		assert.Equal(t, len(requested), 0)
+		shut(t, c)
+	})
 }
 
 // All pages of a list together are bounded.

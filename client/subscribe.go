@@ -22,7 +22,9 @@ var ErrNotAgreed = errors.New("the server does not agree to send change notifica
 // all, nothing changes. With a legacy server, the URIs before the one in the error are subscribed.
 // A subscription that a modern server ends is renewed after 1 s, and then with growing delays.
 //
-// The URIs of all subscriptions may have 16 MiB. Subscribe fails above that, and sends nothing.
+// The URIs of all subscriptions may have 16 MiB, and with a modern server no more than fits into
+// one message of Options.MaxSend, which is less by default. Subscribe fails above that, and sends
+// nothing. Calls at the same time may together exceed the 16 MiB with a legacy server.
 //
 // While the subscription changes, a modern server may announce one change twice.
 //
@@ -51,12 +53,6 @@ func (c *Client) subscribe(ctx context.Context, uris []string, method string, on
 	if err := c.require(subscribeCapability, method, ""); err != nil {
 		return err
 	}
-	s := c.listening
-	if on {
-		if err := s.CheckRoom(uris); err != nil {
-			return &CallError{Server: c.o.Name, Method: method, Err: err}
-		}
-	}
 	if modern {
 		r := &call{method: method, startedAt: time.Now()}
 		err := c.changeSubscription(ctx, r, uris, on)
@@ -64,6 +60,12 @@ func (c *Client) subscribe(ctx context.Context, uris []string, method string, on
 			return nil
 		}
 		return &CallError{Server: c.o.Name, Method: method, Name: r.name, Err: err}
+	}
+	s := c.listening
+	if on {
+		if err := s.CheckRoom(uris); err != nil {
+			return &CallError{Server: c.o.Name, Method: method, Err: err}
+		}
 	}
 	for _, uri := range uris {
 		if s.Subscribed()[uri] == on {
@@ -96,6 +98,11 @@ func (c *Client) changeSubscription(ctx context.Context, r *call, uris []string,
 	}
 	defer func() { <-s.Busy }()
 
+	if on {
+		if err := s.CheckRoom(uris); err != nil {
+			return err
+		}
+	}
 	wanted := s.Subscribed()
 	before := len(wanted)
 	if subscription.Update(wanted, uris, on); len(wanted) == before {
