@@ -68,7 +68,7 @@ func (c *Client) subscribe(ctx context.Context, uris []string, method string, on
 		}
 	}
 	for _, uri := range uris {
-		if s.Subscribed()[uri] == on {
+		if s.Has(uri) == on {
 			continue
 		}
 		r := &call{method: method, name: uri, params: &mcp.ResourceParams{URI: uri},

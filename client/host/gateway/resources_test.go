@@ -2,7 +2,13 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +16,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -138,4 +145,85 @@ func TestResourceUpdates(t *testing.T) {
 				assert.Equal(t, w.gateway.Manager().Status()[0].State, host.Stopped)
 			})
 	})
+}
+
+// A modern server gets all subscriptions with each request, so there are few requests, and a URI
+// that it refuses does not stop the others.
+func TestManySubscriptionsAreFewRequests(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+			w.readable()
+			var listens, subscribed atomic.Int32
+			many := w.server("many", mcp.Modern)
+			many.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client,
+				error) {
+				clientEnd, serverEnd := net.Pipe()
+				peer := manySubscriptions(serverEnd, refused, &listens, &subscribed)
+				w.serving.Go(func() { _ = peer.Wait() })
+				return o.Connect(ctx, client.Stream(clientEnd))
+			}
+			assert.NilError(t, w.gateway.Add(many))
+			time.Sleep(time.Minute)
+			var uris []string
+			for i := range 100 {
+				uris = append(uris, fmt.Sprint("many://", i))
+			}
+			w.client(client.Options{OnResourceUpdated: func(string) {}}, func(c *client.Client) {
+				listens.Store(0)
+				assert.NilError(t, c.Subscribe(t.Context(), uris...))
+				time.Sleep(time.Minute)
+				want := 100
+				if refused {
+					want--
+				}
+				assert.Equal(t, int(subscribed.Load()), want)
+				assert.Assert(t, listens.Load() < 10, "%d", listens.Load())
+				assert.NilError(t, c.Unsubscribe(t.Context(), uris[1:]...))
+			})
+		})
+	}
+}
+
+// manySubscriptions returns a modern server whose template matches many://…, which counts
+// subscriptions/listen and the URIs in the last one that it has acknowledged as a whole. It may
+// refuse many://50.
+func manySubscriptions(stream io.ReadWriteCloser, refuses bool,
+	listens, subscribed *atomic.Int32) *rpc.Peer {
+	return rpc.Options{Handler: func(ctx context.Context, r *rpc.Request) (any, error) {
+		switch r.Method {
+		case mcp.MethodDiscover:
+			return json.RawMessage(
+					`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"resources":{"subscribe":true}},"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"many","version":"1"}}}`),
+				nil
+		case mcp.MethodListResources:
+			return json.RawMessage(
+				`{"resultType":"complete","resources":[],"ttlMs":0,"cacheScope":"private"}`), nil
+		case mcp.MethodListResourceTemplates:
+			return json.RawMessage(
+					`{"resultType":"complete","resourceTemplates":[{"uriTemplate":"many://{x}","name":"many"}],"ttlMs":0,"cacheScope":"private"}`),
+				nil
+		case mcp.MethodListen:
+			listens.Add(1)
+			var params mcp.ListenParams
+			if err := json.Unmarshal(r.Params, &params); err != nil {
+				return nil, err
+			}
+			wanted := params.Notifications.ResourceSubscriptions
+			agreed := slices.DeleteFunc(slices.Clone(wanted),
+				func(uri string) bool { return refuses && uri == "many://50" })
+			if len(agreed) == len(wanted) {
+				subscribed.Store(int32(len(agreed)))
+			}
+			id := json.RawMessage(r.ID.String())
+			err := r.Peer().Notify(ctx, mcp.NotificationSubscriptionsAcknowledged,
+				map[string]any{"_meta": map[string]any{mcp.MetaSubscriptionID: id},
+					"notifications": mcp.SubscriptionFilter{ResourceSubscriptions: agreed}})
+			if err != nil {
+				return nil, err
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return nil, rpc.ErrMethodNotFound
+	}}.New(stream)
 }

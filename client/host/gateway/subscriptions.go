@@ -1,11 +1,15 @@
 package gateway
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
+	"github.com/stdwire/stdwire/rpc"
 )
 
 // distributeSubscriptions passes changed subscriptions to the servers that own the resources.
@@ -65,22 +69,26 @@ func (u *upstreamServer) subscribe(c *client.Client) error {
 	subscribed := map[string]bool{}
 	for {
 		wanted := map[string]bool{}
+		var missing, unwanted []string
 		for _, uri := range u.subscriptions.get() {
-			if wanted[uri] = true; subscribed[uri] {
-				continue
+			if wanted[uri] = true; !subscribed[uri] {
+				subscribed[uri] = true // also after an error, which is not retried with this client
+				missing = append(missing, uri)
 			}
-			if err := c.Subscribe(u.ctx, uri); err != nil {
-				u.warn("a resource cannot be subscribed to", err)
-			}
-			subscribed[uri] = true // also after an error, which is not retried with this client
-			u.updated(uri)         // it may have changed before
+		}
+		u.changeAll(c.Subscribe, slices.Clone(missing),
+			func(err error) { u.warn("a resource cannot be subscribed to", err) })
+		for _, uri := range missing {
+			u.updated(uri) // it may have changed before
 		}
 		for uri := range subscribed {
 			if !wanted[uri] {
 				delete(subscribed, uri)
-				_ = c.Unsubscribe(u.ctx, uri) // updates that arrive nevertheless are dropped
+				unwanted = append(unwanted, uri)
 			}
 		}
+		u.changeAll(c.Unsubscribe, unwanted,
+			func(error) {}) // updates that arrive nevertheless are dropped
 		if len(wanted) == 0 {
 			return nil
 		}
@@ -90,6 +98,35 @@ func (u *upstreamServer) subscribe(c *client.Client) error {
 			return c.Err()
 		case <-u.ctx.Done():
 			return u.ctx.Err()
+		}
+	}
+}
+
+// changeAll calls change, a method of c, with all URIs at once, because a modern server gets all
+// subscriptions of c with each call. If that fails, it goes on without the URI in the error, or, if
+// the error is of no single one, with either half. It calls failed for each URI that fails.
+func (u *upstreamServer) changeAll(change func(context.Context, ...string) error, uris []string,
+	failed func(error)) {
+	for len(uris) > 0 {
+		err := change(u.ctx, uris...)
+		if err == nil {
+			return
+		}
+		i := -1
+		if call, ok := errors.AsType[*client.CallError](err); ok {
+			i = slices.Index(uris, call.Name)
+		}
+		switch {
+		case len(uris) == 1 || u.ctx.Err() != nil || errors.Is(err, rpc.ErrClosed) ||
+			errors.Is(err, client.ErrUndeclared):
+			failed(err)
+			return
+		case i >= 0:
+			failed(err)
+			uris = slices.Delete(uris, i, i+1)
+		default:
+			u.changeAll(change, uris[:len(uris)/2], failed)
+			uris = uris[len(uris)/2:]
 		}
 	}
 }

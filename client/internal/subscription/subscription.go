@@ -174,6 +174,13 @@ func (s *Stream) Subscribed() map[string]bool {
 	return all
 }
 
+// Has reports whether a resource is subscribed.
+func (s *Stream) Has(uri string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.uris[uri]
+}
+
 // Set records that a resource is subscribed or not.
 func (s *Stream) Set(uri string, on bool) {
 	s.mu.Lock()
