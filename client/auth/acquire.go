@@ -186,11 +186,15 @@ func (a *Authorizer) obtain(ctx context.Context, cr credentialsRequest) (*Creden
 		old = c // without the refresh token, which the server has refused
 		a.setCredentials(c)
 	}
+	// A refresh token that is refused, or for another server or resource, leaves only the grant.
+	recent := a.recentFailure()
 	switch {
-	case a.options.Grant == nil:
+	case a.options.Grant == nil, cr.unattended && !a.isUnattended():
 		return nil, errNoToken
 	case m.unsupported != nil:
 		return nil, m.unsupported
+	case recent != nil && !cr.login:
+		return nil, recent
 	}
 	c, err := a.options.Grant.obtain(ctx, a.newTokenRequest(m, cr, old))
 	if err == nil {

@@ -427,3 +427,46 @@ func TestLockFails(t *testing.T) {
 			w.log.String())
 	})
 }
+
+// Once the MCP server names another authorization server or resource, an expired token cannot be
+// refreshed. The user is asked only after the server has refused a request, and not again soon after
+// declining.
+func TestRefreshElsewhere(t *testing.T) {
+	for name, value := range map[string]any{
+		"authorization_servers": []string{"https://as2.example/t"},
+		"resource":              "https://mcp.example/",
+	} {
+		runSynctest(t, func(t *testing.T, w *testServers) {
+			w.token = func(url.Values, *http.Request) (int, any) {
+				made := w.issue("Bearer")
+				made["expires_in"] = 60
+				return 200, made
+			}
+			var asked []int // the requests to the MCP server before each page
+			declines := false
+			o := w.options()
+			o.Grant = auth.AuthorizationCode{RedirectURL: redirect,
+				FetchRedirect: func(ctx context.Context, page string) (string, error) {
+					asked = append(asked, w.count("/mcp"))
+					if declines {
+						return "", errors.New("declined")
+					}
+					return w.follow(ctx, page)
+				}}
+			c := w.client(o)
+			c.ok()
+			second := newWorld(t)
+			second.asm = merged(w.asm, map[string]any{"issuer": "https://as2.example/t"})
+			w.hosts["https://as2.example"] = second.hosts["https://as.example"]
+			w.prm[name], w.current, declines = value, "expired", true
+			sleep(61)
+			c.fails(auth.StepAuthorize, "declined")
+			c.fails(auth.StepAuthorize, "declined")
+			assert.DeepEqual(t, asked, []int{1, 3})
+			assert.Equal(t, w.count("/mcp"), 4, "the server refuses each request")
+			sleep(31)
+			c.fails(auth.StepAuthorize, "declined")
+			assert.DeepEqual(t, asked, []int{1, 3, 5})
+		})
+	}
+}
