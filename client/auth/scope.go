@@ -21,12 +21,13 @@ func union(all, more []string) []string {
 	all = slices.Clone(all)
 	size := len(strings.Join(all, " "))
 	for _, scope := range more {
+		if !isScope(scope) || slices.Contains(all, scope) {
+			continue
+		}
 		if size += len(scope) + 1; size > maxScopeBytes || len(all) == maxScopes {
 			break
 		}
-		if isScope(scope) && !slices.Contains(all, scope) {
-			all = append(all, scope)
-		}
+		all = append(all, scope)
 	}
 	return all
 }

@@ -105,6 +105,26 @@ func TestStepUpWithoutScopesOfTheClient(t *testing.T) {
 	assert.DeepEqual(t, w.scopesAsked(), []string{"read", "read write"})
 }
 
+// Scopes of a challenge that were requested before do not count against the limits.
+func TestStepUpBesideManyScopes(t *testing.T) {
+	w := newWorld(t)
+	var many []string
+	for i := range 45 {
+		many = append(many, fmt.Sprintf("%052d", i))
+	}
+	held := strings.Join(many, " ")
+	w.challenge = fmt.Sprintf(`Bearer error="insufficient_scope", scope="%s"`, held)
+	w.accepts = func(*http.Request) int {
+		if w.count("/authorize") == 2 {
+			return 200
+		}
+		w.challenge = fmt.Sprintf(`Bearer error="insufficient_scope", scope="%s write"`, held)
+		return 403
+	}
+	w.client(w.options()).ok()
+	assert.DeepEqual(t, w.scopesAsked(), []string{held, held + " write"})
+}
+
 // Without a user, credentials that another program has saved are used if they have the scopes.
 func TestStepUpByAnotherProgram(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
