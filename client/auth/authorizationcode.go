@@ -99,6 +99,7 @@ func (g AuthorizationCode) obtain(
 	if timeout <= 0 {
 		timeout = defaultUserTimeout
 	}
+	acquisition := ctx
 	cause := fmt.Errorf("the user did not respond within %v", timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, cause)
 	defer cancel()
@@ -126,7 +127,7 @@ func (g AuthorizationCode) obtain(
 		return nil, err
 	}
 	defer func() {
-		if err != nil {
+		if err != nil && acquisition.Err() == nil { // otherwise nobody waits for it any more
 			tr.a.rememberFailure(err)
 		}
 	}()

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"gotest.tools/v3/assert"
 
@@ -156,7 +157,16 @@ func TestAuthorizationEndsWithTheRequest(t *testing.T) {
 			}}
 		ctx, cancel := context.WithTimeout(context.Background(), 10e9)
 		defer cancel()
-		_, err := w.client(o).callWith(ctx)
+		c := w.client(o)
+		_, err := c.callWith(ctx)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Error(t, <-ended, "all requests that needed the token were canceled")
+
+		// The next request asks the user again.
+		synctest.Wait()
+		ctx, cancel = context.WithTimeout(context.Background(), 10e9)
+		defer cancel()
+		_, err = c.callWith(ctx)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Error(t, <-ended, "all requests that needed the token were canceled")
 	})
