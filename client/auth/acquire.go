@@ -30,11 +30,18 @@ var errNoWaiters = errors.New("all requests that needed the token were canceled"
 // An acquisition obtains new credentials. At most one is in flight; other requests that need
 // credentials wait for its result, because it may serve them as well.
 type acquisition struct {
-	login   bool // started by Login
-	done    chan struct{}
-	err     error // valid once done is closed
-	waiters int
-	cancel  context.CancelCauseFunc
+	login      bool // started by Login
+	unattended bool // without the user
+	done       chan struct{}
+	err        error // valid once done is closed
+	waiters    int   // 0 once it is canceled
+	cancel     context.CancelCauseFunc
+}
+
+// serves reports whether a request may share the result. Only Login always asks the user, and an
+// acquisition that must not ask him may fail where another one succeeds.
+func (acq *acquisition) serves(cr credentialsRequest) bool {
+	return acq.waiters > 0 && (acq.login || !cr.login) && (!acq.unattended || cr.unattended)
 }
 
 const (
@@ -46,13 +53,12 @@ const (
 )
 
 // acquire replaces the rejected credentials, and returns at once if they have already been
-// replaced. It joins the acquisition in flight or starts one. When ctx ends, acquire returns its
+// replaced. It joins the acquisition in flight, or starts one after its end. When ctx ends, acquire returns its
 // cause; the acquisition is canceled when the last waiting request gives up.
 func (a *Authorizer) acquire(ctx context.Context, cr credentialsRequest) error {
 	a.current() // loads the Store
 	a.mu.Lock()
-	for cr.login && a.inFlight != nil && !a.inFlight.login {
-		// It may find or refresh credentials without asking the user.
+	for (cr.login || a.credentials == cr.rejected) && a.inFlight != nil && !a.inFlight.serves(cr) {
 		acq := a.inFlight
 		a.mu.Unlock()
 		select {
@@ -72,7 +78,8 @@ func (a *Authorizer) acquire(ctx context.Context, cr credentialsRequest) error {
 	acq := a.inFlight
 	if acq == nil {
 		own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-		acq = &acquisition{login: cr.login, done: make(chan struct{}), cancel: cancel}
+		acq = &acquisition{login: cr.login, unattended: cr.unattended && !a.isUnattended(),
+			done: make(chan struct{}), cancel: cancel}
 		a.inFlight = acq
 		go a.runAcquisition(own, acq, cr)
 	}

@@ -470,3 +470,43 @@ func TestRefreshElsewhere(t *testing.T) {
 		})
 	}
 }
+
+// A request that was refused asks the user, although another one is just finding out that the
+// expired token cannot be refreshed.
+func TestRefusalDuringUnattendedRefresh(t *testing.T) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		c := w.client(w.options())
+		c.ok()
+		w.prm["resource"] = "https://mcp.example/"
+		refuse, answer := make(chan struct{}), make(chan struct{})
+		w.current = "another"
+		w.accepts = func(r *http.Request) int {
+			w.mu.Lock()
+			good := w.current
+			w.mu.Unlock()
+			if r.Header.Get("Authorization") == "Bearer "+good {
+				return 200
+			}
+			<-refuse
+			return 401
+		}
+		mcp := w.hosts["https://mcp.example"]
+		w.hosts["https://mcp.example"] = http.HandlerFunc(
+			func(rw http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/mcp" {
+					<-answer
+				}
+				mcp.ServeHTTP(rw, r)
+			})
+		var both sync.WaitGroup
+		both.Go(c.ok) // sent before the token expires
+		sleep(3600)
+		both.Go(c.ok)
+		synctest.Wait()
+		close(refuse)
+		synctest.Wait()
+		close(answer)
+		both.Wait()
+		assert.Equal(t, w.count("/authorize"), 2)
+	})
+}

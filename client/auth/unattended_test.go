@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"gotest.tools/v3/assert"
 
@@ -168,6 +169,40 @@ func testStoreSeparatesGrants(t *testing.T, w *testServers) {
 		w.client(o).ok()
 	}
 	assert.Equal(t, w.count("/token"), before)
+}
+
+// A request does not share the end of an acquisition that others have given up: it waits for that
+// end, and obtains a token itself.
+func TestRequestAfterCancellation(t *testing.T) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		blocked, calls := make(chan struct{}), 0
+		c := w.client(w.unattendedOptions(
+			auth.JWTBearer{Assertion: func(ctx context.Context, _ string) (string, error) {
+				if calls++; calls == 1 {
+					<-blocked
+					return "", context.Cause(ctx)
+				}
+				return "jwt", nil
+			}}))
+		ctx, cancel := contextWithCancel()
+		first := make(chan error, 1)
+		go func() {
+			_, err := c.callWith(ctx)
+			first <- err
+		}()
+		synctest.Wait()
+		cancel()
+		assert.ErrorIs(t, <-first, context.Canceled)
+		second := make(chan struct{})
+		go func() {
+			defer close(second)
+			c.ok()
+		}()
+		synctest.Wait()
+		close(blocked)
+		<-second
+		assert.Equal(t, calls, 2)
+	})
 }
 
 // A callback that panics fails its request only.
