@@ -34,7 +34,7 @@ type acquisition struct {
 	unattended bool // without the user
 	done       chan struct{}
 	err        error // valid once done is closed
-	waiters    int   // 0 once it is canceled
+	waiters    int   // 0: all have given up, or it is a Logout
 	cancel     context.CancelCauseFunc
 }
 
@@ -109,6 +109,9 @@ func (a *Authorizer) runAcquisition(ctx context.Context, acq *acquisition, cr cr
 	c, err := a.obtainWithRecover(ctx, cr)
 	if err == nil {
 		a.setCredentials(c)
+		if context.Cause(ctx) == errLoggedOut { // Logout deletes and revokes them
+			err = newError(StepToken, a.endpointText, errLoggedOut)
+		}
 	}
 	err = cr.challenge.explain(err)
 	a.mu.Lock()

@@ -10,13 +10,47 @@ import (
 	"github.com/stdwire/stdwire/internal/oauth"
 )
 
+// errLoggedOut is the cause when Logout cancels an acquisition.
+var errLoggedOut = errors.New("Logout was called meanwhile")
+
 // Logout deletes the credentials for the server, also from the Store, and then asks their
 // authorization server to revoke the tokens (RFC 7009) if it offers that. The credentials are
 // deleted even if the revocation fails. An [*Error] with [StepRevocation], or with an earlier step,
 // means that the token may stay valid until it expires. Logout blocks for a few requests at most,
-// or until ctx ends.
+// or until ctx ends. It first ends an authorization or refresh in flight, whose requests fail; if
+// ctx ends before that does, the error is its cause, and nothing is deleted.
 func (a *Authorizer) Logout(ctx context.Context) error {
+	all, err := a.deleteCredentials(ctx)
+	errs := []error{err}
+	for _, c := range all {
+		errs = append(errs, a.revoke(ctx, &c))
+	}
+	return errors.Join(errs...)
+}
+
+// deleteCredentials deletes the credentials and returns them. It takes the place of an acquisition
+// in flight, so that none stores credentials meanwhile, or finds those that are about to be deleted.
+func (a *Authorizer) deleteCredentials(ctx context.Context) ([]Credentials, error) {
 	a.mu.Lock()
+	for a.inFlight != nil {
+		acq := a.inFlight
+		acq.cancel(errLoggedOut)
+		a.mu.Unlock()
+		select {
+		case <-acq.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		a.mu.Lock()
+	}
+	own := &acquisition{done: make(chan struct{}), cancel: func(error) {}}
+	a.inFlight = own
+	defer func() {
+		a.mu.Lock()
+		a.inFlight = nil
+		a.mu.Unlock()
+		close(own.done)
+	}()
 	var all []Credentials
 	if a.credentials != nil {
 		all = append(all, *a.credentials)
@@ -40,10 +74,7 @@ func (a *Authorizer) Logout(ctx context.Context) error {
 			errs = append(errs, a.options.Store.Delete(c.Key))
 		}
 	}
-	for _, c := range all {
-		errs = append(errs, a.revoke(ctx, &c))
-	}
-	return errors.Join(errs...)
+	return all, errors.Join(errs...)
 }
 
 // revoke revokes the refresh token, which revokes its access tokens as well, or else the access

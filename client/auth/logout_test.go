@@ -1,11 +1,15 @@
 package auth_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -146,4 +150,94 @@ func TestLogoutBesideDamagedCredentials(t *testing.T) {
 	c.ok()
 	assert.ErrorContains(t, c.Logout(t.Context()), "damaged", "has them in memory too")
 	assert.Equal(t, len(w.requestsTo("/revoke")), 2)
+}
+
+// Logout ends a refresh that is in flight: its tokens are not kept, and its request fails. If
+// Logout may not wait for it, nothing is deleted.
+func TestLogoutDuringRefresh(t *testing.T) {
+	for _, kept := range []bool{true, false} {
+		runSynctest(t, func(t *testing.T, w *testServers) {
+			w.asm["revocation_endpoint"] = "https://as.example/revoke"
+			w.handle("https://as.example", "POST /revoke", respondWith(200, ""))
+			w.rotateRefreshTokens()
+			store := &memoryStore{}
+			o := w.options()
+			if kept {
+				o.Store = store
+			}
+			c := w.client(o)
+			c.ok()
+			sleep(3600)
+			token, answer := w.token, make(chan struct{})
+			w.token = func(form url.Values, r *http.Request) (int, any) {
+				<-answer
+				return token(form, r)
+			}
+			call, logout := make(chan error, 1), make(chan error, 1)
+			go func() {
+				_, err := c.call()
+				call <- err
+			}()
+			synctest.Wait()
+			hurry, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			assert.ErrorIs(t, c.Logout(hurry), context.DeadlineExceeded)
+			_, ok := c.Credentials()
+			assert.Assert(t, ok)
+
+			go func() { logout <- c.Logout(t.Context()) }()
+			synctest.Wait()
+			close(answer)
+			assert.NilError(t, <-logout)
+			assert.ErrorContains(t, <-call, "Logout was called meanwhile")
+			assert.Equal(t, len(store.all), 0)
+			_, ok = c.Credentials()
+			assert.Assert(t, !ok)
+			revoked := w.requestsTo("/revoke")
+			assert.Equal(t, len(revoked), 1)
+			assert.Equal(t, revoked[0].form.Get("token"), "s3cret-refresh-3", "the new one")
+			assert.Equal(t, w.count("/authorize"), 1)
+		})
+	}
+}
+
+// A request during Logout does not find the credentials that Logout is about to delete.
+func TestRequestDuringLogout(t *testing.T) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		store := &slowStore{found: make(chan struct{})}
+		o := w.options()
+		o.Store = store
+		c := w.client(o)
+		c.ok()
+		store.slow.Store(true)
+		logout := make(chan error, 1)
+		go func() { logout <- c.Logout(t.Context()) }()
+		synctest.Wait()
+		store.slow.Store(false)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c.ok()
+		}()
+		synctest.Wait()
+		assert.Equal(t, w.count("/authorize"), 1)
+		close(store.found)
+		assert.NilError(t, <-logout)
+		<-done
+		assert.Equal(t, w.count("/authorize"), 2)
+	})
+}
+
+// A slowStore answers only once found is closed while slow is set.
+type slowStore struct {
+	memoryStore
+	slow  atomic.Bool
+	found chan struct{}
+}
+
+func (s *slowStore) Find(endpoint string) ([]auth.Credentials, error) {
+	if s.slow.Load() {
+		<-s.found
+	}
+	return s.memoryStore.Find(endpoint)
 }
