@@ -53,8 +53,8 @@ const (
 )
 
 // acquire replaces the rejected credentials, and returns at once if they have already been
-// replaced. It joins the acquisition in flight, or starts one after its end. When ctx ends, acquire returns its
-// cause; the acquisition is canceled when the last waiting request gives up.
+// replaced. It joins the acquisition in flight, or starts one after its end. When ctx ends, acquire
+// returns its cause; the acquisition is canceled when the last waiting request gives up.
 func (a *Authorizer) acquire(ctx context.Context, cr credentialsRequest) error {
 	a.current() // loads the Store
 	a.mu.Lock()

@@ -29,7 +29,7 @@ func (a *Authorizer) Logout(ctx context.Context) error {
 }
 
 // deleteCredentials deletes the credentials and returns them. It takes the place of an acquisition
-// in flight, so that none stores credentials meanwhile, or finds those that are about to be deleted.
+// in flight, so that none stores credentials meanwhile or finds those that are about to be deleted.
 func (a *Authorizer) deleteCredentials(ctx context.Context) ([]Credentials, error) {
 	a.mu.Lock()
 	for a.inFlight != nil {

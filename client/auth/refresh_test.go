@@ -429,8 +429,8 @@ func TestLockFails(t *testing.T) {
 }
 
 // Once the MCP server names another authorization server or resource, an expired token cannot be
-// refreshed. The user is asked only after the server has refused a request, and not again soon after
-// declining.
+// refreshed. The user is asked only after the server has refused a request, and not again soon
+// after declining.
 func TestRefreshElsewhere(t *testing.T) {
 	for name, value := range map[string]any{
 		"authorization_servers": []string{"https://as2.example/t"},
