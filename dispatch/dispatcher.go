@@ -130,17 +130,27 @@ func (d *Dispatcher) Catalog() *Catalog { return d.catalog }
 // The timeout only ends the context. Dispatch waits for an operation that ignores its context,
 // because Go cannot stop a goroutine. A result without an error counts even after the timeout.
 func (d *Dispatcher) Dispatch(ctx context.Context, call *Call) Envelope {
-	op, ok := d.catalog.Lookup(call.Operation)
-	if !ok && d.missing != nil {
-		if err := d.callMissing(ctx, call.Operation); err != nil {
-			return Envelope{Err: err, Session: call.Session}
-		}
-		op, ok = d.catalog.Lookup(call.Operation)
-	}
-	if !ok {
-		return Envelope{Err: d.catalog.Unknown(call.Operation), Session: call.Session}
+	op, err := d.Find(ctx, call.Operation)
+	if err != nil {
+		return Envelope{Err: err, Session: call.Session}
 	}
 	return d.Run(ctx, op, call)
+}
+
+// Find returns the operation that Dispatch would run, so that the caller can check it before Run.
+// If the catalog does not have it, Find calls [Options].Missing, and blocks as long as that does.
+func (d *Dispatcher) Find(ctx context.Context, operation string) (*Operation, *Error) {
+	op, ok := d.catalog.Lookup(operation)
+	if !ok && d.missing != nil {
+		if err := d.callMissing(ctx, operation); err != nil {
+			return nil, err
+		}
+		op, ok = d.catalog.Lookup(operation)
+	}
+	if !ok {
+		return nil, d.catalog.Unknown(operation)
+	}
+	return op, nil
 }
 
 // Run runs a call of an operation that need not be in the catalog, as Dispatch does from step 2 on.

@@ -38,31 +38,23 @@ func (x *exchange) call() *refusal {
 	if b.action != "" {
 		name += "." + b.action
 	}
-	op, ok := x.catalog.Lookup(name)
-	if ok && !x.sees(op) {
-		return x.answer(x.unknownOperation(name))
-	}
-	if ok {
-		if err := b.fits(op); err != nil {
-			return &refusal{status: http.StatusBadRequest, err: err}
-		}
-	}
 	ctx := context.WithValue(quota.NewContext(x.r.Context(), x.account), contextkey.Principal{},
 		x.principal)
-	result := x.dispatcher.Dispatch(ctx, &dispatch.Call{
+	op, failure := x.dispatcher.Find(ctx, name) // what is checked is what runs
+	switch {
+	case failure != nil && (x.o.Visible == nil || failure.Code != dispatch.UnknownOperation):
+		return x.answer(dispatch.Envelope{Err: failure, Session: b.session})
+	case failure != nil || !x.sees(op):
+		return x.answer(x.unknownOperation(name))
+	}
+	if err := b.fits(op); err != nil {
+		return &refusal{status: http.StatusBadRequest, err: err}
+	}
+	result := x.dispatcher.Run(ctx, op, &dispatch.Call{
 		Operation: name, Arguments: b.params, Instance: b.instance, Session: b.session,
 		Confirmed: b.confirm,
 		Principal: x.principal, RequestID: x.id, Surface: surface, ArgumentsAreJSON: true,
 	})
-	if !ok { // it may have been added meanwhile
-		if op, added := x.catalog.Lookup(name); added && !x.sees(op) {
-			result = x.unknownOperation(name)
-		}
-	}
-	if x.o.Visible != nil && result.Err != nil &&
-		result.Err.Code == dispatch.UnknownOperation {
-		result = x.unknownOperation(name)
-	}
 	if e := result.Err; e != nil && e.Code == dispatch.ConfirmationRequired && !b.confirm {
 		refused := *e
 		refused.Message += ` ("confirm":true in the body confirms the call)`
