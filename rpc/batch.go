@@ -81,7 +81,8 @@ func onlyResponses(batch []byte) bool {
 }
 
 // batchReply adds the response to a request, nil for none, to a batch. It sends the batch's
-// responses after the last one. With a context it waits for room in the outbox.
+// responses after the last one. With a context it waits for room in the outbox. Without one, which
+// is for the reader, it does not wait: small ones are sent like refusals, and others wait elsewhere.
 func (p *Peer) batchReply(ctx context.Context, b *batch, id ID, response []byte) {
 	b.mu.Lock()
 	if len(response) > 0 {
@@ -100,11 +101,44 @@ func (p *Peer) batchReply(ctx context.Context, b *batch, id ID, response []byte)
 		return // the batch had notifications only
 	}
 	b.responses[0] = '['
-	err := p.post(ctx, &buffer.Buffer{B: append(b.responses, ']')})
-	if _, ok := errors.AsType[*framing.FrameError](err); ok {
-		failure := Errorf(CodeInternalError, "the answers of the batch cannot be sent: %v", err)
-		_ = p.post(ctx, &buffer.Buffer{B: appendError(nil, ID{}, failure)})
+	message := &buffer.Buffer{B: append(b.responses, ']')}
+	switch {
+	case ctx != nil:
+		due, err := p.sendResponse(message)
+		p.sentBatchReply(ctx, due, err)
+	case len(message.B) <= p.o.Limits.MaxUnsent:
+		p.sentBatchReply(nil, false, p.post(nil, message))
+	default: // of handlers that have ended already; the reader must not wait
+		p.update(func(s *state) {
+			if s.closed {
+				return
+			}
+			s.active++ // so that Shutdown waits for it
+			p.wg.Go(func() {
+				due, err := p.sendResponse(message)
+				p.sentBatchReply(nil, due, err)
+				p.update(func(s *state) { s.active-- })
+			})
+		})
 	}
+}
+
+// sentBatchReply starts the writer if it is due. If the responses of a batch could not be sent, it
+// sends an error for all of them, with a context as batchReply does.
+func (p *Peer) sentBatchReply(ctx context.Context, due bool, err error) {
+	if due {
+		go p.write()
+	}
+	var failure *Error
+	if err == errTooManyResponses {
+		failure = Errorf(CodeBusy,
+			"the batch was served, but too many bytes of responses are unread, so its responses are dropped; read them, then repeat it")
+	} else if broken, ok := errors.AsType[*framing.FrameError](err); ok {
+		failure = Errorf(CodeInternalError, "the answers of the batch cannot be sent: %v", broken)
+	} else {
+		return
+	}
+	_ = p.post(ctx, &buffer.Buffer{B: appendError(nil, ID{}, failure)})
 }
 
 // A BatchCall is a call or a notification in a batch.

@@ -1,9 +1,12 @@
 package rpc_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -146,6 +149,39 @@ func TestBatchResponsesTooLarge(t *testing.T) {
 		w.send(batch(request("1", "large"), request("2", "large"), request("3", "small")))
 		w.expect(batch(result("1", `"`+strings.Repeat("x", 700)+`"`), failure("2", "-32603"),
 			result("3", `"small"`)))
+	})
+}
+
+// Large responses wait for room, too, if the handlers have ended before the batch has been read:
+// the other side is only slow to read. If it has said all it has to say, it still gets them.
+func TestBatchIsReadLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, to := io.Pipe()
+		from, out := io.Pipe()
+		o := rpc.Options{Batch: true, Limits: rpc.Limits{MaxUnsent: 1}, Drain: time.Minute}
+		o.Handler = func(context.Context, *rpc.Request) (any, error) {
+			return strings.Repeat("x", 200_000), nil
+		}
+		o.Preempt = func(*rpc.Request) bool {
+			time.Sleep(time.Second) // of the bubble's clock
+			return true
+		}
+		peer := o.New(duplex{in, out, in})
+		for i := range 4 {
+			_, err := io.WriteString(to, batch(request(strconv.Itoa(i), "m"), note("n"))+"\n")
+			assert.NilError(t, err)
+			time.Sleep(2 * time.Second)
+		}
+		to.Close()
+		time.Sleep(time.Second)
+		lines := bufio.NewScanner(from)
+		lines.Buffer(nil, 1<<20)
+		for i := range 4 {
+			assert.Assert(t, lines.Scan(), "batch %d: %v", i, peer.Err())
+			assert.Assert(t, strings.Contains(lines.Text(), fmt.Sprintf(`"id":%d,"result"`, i)),
+				"%.100s", lines.Text())
+		}
+		assert.Equal(t, peer.Wait(), io.EOF)
 	})
 }
 

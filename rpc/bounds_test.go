@@ -62,43 +62,51 @@ func TestQueuedBytes(t *testing.T) {
 }
 
 // The bytes of responses that wait for the other side to read are bounded: one over the bound is
-// replaced by an error.
+// replaced by an error. So are those of batches.
 func TestMaxResponses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in, to := io.Pipe()
-		from, out := io.Pipe()
-		// The bound counts the memory that a response holds. A small one may hold a pooled buffer
-		// of up to 64 KiB. These are too large for that to matter.
-		large := strings.Repeat("x", 200_000)
-		handler := func(_ context.Context, req *rpc.Request) (any, error) {
-			if req.Method == "large" {
-				return large, nil
-			}
-			return req.Method, nil
-		}
-		peer := rpc.Options{Handler: handler,
-			Limits: rpc.Limits{MaxUnsent: 1, MaxResponses: 500_000}}.New(duplex{in, out, in})
-		for i := range 8 {
-			_, err := io.WriteString(to, request(strconv.Itoa(i), "large")+"\n")
-			assert.NilError(t, err)
-			synctest.Wait() // nobody reads
-		}
-		_, err := io.WriteString(to, request("8", "small")+"\n")
-		assert.NilError(t, err)
-		synctest.Wait()
-		answers := map[bool]int{}
-		lines := bufio.NewScanner(from)
-		lines.Buffer(nil, 1<<20)
-		for range 9 {
-			assert.Assert(t, lines.Scan())
-			answers[strings.Contains(lines.Text(),
-				`"code":-31999,"message":"the request was served, but too many bytes of responses are unread, so its response of 200002 bytes is dropped`)]++
-		}
-		// One is being written, one is queued, and two wait; the small one finds room.
-		assert.DeepEqual(t, answers, map[bool]int{false: 5, true: 4})
-		peer.Close()
-		assert.NilError(t, peer.Wait())
-	})
+	for name, c := range map[string]struct{ open, end, dropped string }{
+		"requests": {"", "", `"code":-31999,"message":"the request was served, but too many bytes of responses are unread, so its response of 200002 bytes is dropped`},
+		"batches":  {"[", "]", `"id":null,"error":{"code":-31999,"message":"the batch was served, but too many bytes of responses are unread, so its responses are dropped`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in, to := io.Pipe()
+				from, out := io.Pipe()
+				// The bound counts the memory that a response holds. A small one may hold a pooled
+				// buffer of up to 64 KiB. These are too large for that to matter.
+				large := strings.Repeat("x", 200_000)
+				handler := func(_ context.Context, req *rpc.Request) (any, error) {
+					time.Sleep(time.Millisecond) // of the bubble's clock: the batch has been read
+					if req.Method == "large" {
+						return large, nil
+					}
+					return req.Method, nil
+				}
+				peer := rpc.Options{Handler: handler, Batch: true, Limits: rpc.Limits{MaxUnsent: 1,
+					MaxResponses: 500_000}}.New(duplex{in, out, in})
+				for i := range 9 {
+					method := "large"
+					if i == 8 {
+						method = "small"
+					}
+					_, err := io.WriteString(to, c.open+request(strconv.Itoa(i), method)+c.end+"\n")
+					assert.NilError(t, err)
+					time.Sleep(time.Second) // nobody reads
+				}
+				answers := map[bool]int{}
+				lines := bufio.NewScanner(from)
+				lines.Buffer(nil, 1<<20)
+				for range 9 {
+					assert.Assert(t, lines.Scan())
+					answers[strings.Contains(lines.Text(), c.dropped)]++
+				}
+				// One is being written, one is queued, and two wait; the small one finds room.
+				assert.DeepEqual(t, answers, map[bool]int{false: 5, true: 4})
+				peer.Close()
+				assert.NilError(t, peer.Wait())
+			})
+		})
+	}
 }
 
 // A peer that sends notifications faster than they are handled is slowed down, not disconnected,

@@ -73,8 +73,9 @@ type Limits struct {
 	// the connection ends with [ErrSlowPeer].
 	MaxUnsent int
 	// MaxResponses is how many bytes of responses may wait for room under MaxUnsent. A response
-	// over this limit is dropped and replaced by an error with [CodeBusy]. One response may always
-	// wait. Default 128 MiB.
+	// over this limit is dropped and replaced by an error with [CodeBusy]. The responses of a batch
+	// count as one, and the error about them has no id. One response may always wait. Default
+	// 128 MiB.
 	MaxResponses int
 }
 
