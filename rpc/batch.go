@@ -82,7 +82,8 @@ func onlyResponses(batch []byte) bool {
 
 // batchReply adds the response to a request, nil for none, to a batch. It sends the batch's
 // responses after the last one. With a context it waits for room in the outbox. Without one, which
-// is for the reader, it does not wait: small ones are sent like refusals, and others wait elsewhere.
+// is for the reader, it does not wait: small ones are sent like refusals, and others wait on a
+// goroutine of their own.
 func (p *Peer) batchReply(ctx context.Context, b *batch, id ID, response []byte) {
 	b.mu.Lock()
 	if len(response) > 0 {
