@@ -55,6 +55,9 @@ func (x *exchange) call() *refusal {
 		Confirmed: b.confirm,
 		Principal: x.principal, RequestID: x.id, Surface: surface, ArgumentsAreJSON: true,
 	})
+	if x.o.Visible != nil && result.Err != nil && result.Err.Code == dispatch.UnknownOperation {
+		result = x.unknownOperation(name) // of an interceptor, which may say more
+	}
 	if e := result.Err; e != nil && e.Code == dispatch.ConfirmationRequired && !b.confirm {
 		refused := *e
 		refused.Message += ` ("confirm":true in the body confirms the call)`
