@@ -762,6 +762,7 @@ const scenarios = {
     const tasks = async () => {
       await clicks('find', async () => {
         await page.locator('nav a[data-view=tools]').click();
+        await page.waitForSelector('.items a');
         await page.keyboard.press('/');
         await page.keyboard.type('simple_text');
         await page.waitForFunction(() => document.querySelectorAll('.items a').length === 1);
