@@ -209,6 +209,23 @@ func TestLocksOfLogins(t *testing.T) {
 	})
 }
 
+// A login is another one than that it replaces also if the clock has not moved between them.
+func TestLoginsOfOneInstant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(store.Memory)
+		here, there := shares(t, s), shares(t, s)
+		k := Key{"ada", "app", "up"}
+		first, second := credentials("one"), credentials("two")
+		second.Saved = first.Saved
+		assert.NilError(t, (&account{s: there, key: k, create: true}).Put(first))
+		assert.Assert(t, has(t, here, k))
+		assert.NilError(t, (&account{s: there, key: k, create: true}).Put(second))
+		gone, err := here.follow(t.Context())
+		assert.NilError(t, err)
+		assert.DeepEqual(t, gone, map[Key]bool{k: true})
+	})
+}
+
 // The first logins are found without reading those of all users, and what was read is returned
 // although the store fails meanwhile.
 func TestFirst(t *testing.T) {
