@@ -126,8 +126,10 @@ func rpcScenario(run *scenarioRun) {
 		_ = peer.Call(called, "answered", nil, nil)
 		_ = peer.Call(called, "theirs", nil, nil)
 	})
-	var asked, last bool // both are awaited: the call may come before the last answer, or behind it
-	for lines := bufio.NewScanner(far); !(asked && last) && lines.Scan(); {
+	// All are awaited, in any order: the call and the answers of the handler that panics and of the
+	// last one. What has not begun when the connection closes is not called.
+	var asked, panicked, last bool
+	for lines := bufio.NewScanner(far); !(asked && panicked && last) && lines.Scan(); {
 		if strings.Contains(lines.Text(), "answered") {
 			_, _ = fmt.Fprintln(far, `{"jsonrpc":"2.0","id":"1","result":1}`)
 		}
@@ -135,6 +137,7 @@ func rpcScenario(run *scenarioRun) {
 			asked = true
 			cancel()
 		}
+		panicked = panicked || strings.Contains(lines.Text(), `"id":2,"error"`)
 		last = last || strings.Contains(lines.Text(), `"id":4`)
 	}
 	cancel()
