@@ -789,6 +789,7 @@ const scenarios = {
     });
     await page.waitForFunction(() => document.querySelector('.card .stats')?.innerText.includes('modern'));
     await card('good').getByText('Details', { exact: true }).click();
+    await card('good').getByText('MiB').first().waitFor(); // its memory is asked for
     seen.facts = await card('good').innerText();
     await choose('good', 'Restart');
     await state('good', 'Ready');
@@ -805,7 +806,7 @@ const scenarios = {
     });
     seen.bad = await card('bad').innerText();
     await card('bad').getByRole('button', { name: 'Logs', exact: true }).click();
-    await card('bad').locator('.log').waitFor();
+    await card('bad').locator('.log', { hasText: 'missing API key' }).waitFor();
     seen.log = await card('bad').locator('.log').innerText();
     await choose('bad', 'Doctor');
     await page.waitForFunction(() => document.querySelector('.card[aria-label=bad]')?.innerText.includes('doctor: '));
