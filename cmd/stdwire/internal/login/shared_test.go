@@ -209,7 +209,7 @@ func TestLocksOfLogins(t *testing.T) {
 	})
 }
 
-// A login is another one than that it replaces also if the clock has not moved between them.
+// A login that replaces another one is noticed, also if the clock has not moved between them.
 func TestLoginsOfOneInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(store.Memory)

@@ -201,8 +201,8 @@ func (s *Store) put(ctx context.Context, l Login, c *auth.Credentials, create bo
 		switch {
 		case create:
 			l.Begun = l.Saved
-			if old != nil && !l.Begun.After(old.Begun) { // which says that it is another one
-				l.Begun = old.Begun.Add(1)
+			if old != nil && !l.Begun.After(old.Begun) {
+				l.Begun = old.Begun.Add(1) // Follow tells the two apart by it
 			}
 		case old == nil:
 			return errRemoved
