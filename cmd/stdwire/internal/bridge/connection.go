@@ -55,7 +55,7 @@ func (c *Connection) Keep(ctx context.Context, std *term.Streams, ready func() e
 	defer b.gateway.Close()
 	began := time.Now()
 	control, err := socketserver.NewControl(ops.Options{Manager: b.gateway.Manager(), Stop: cancel,
-		About: func() ops.About { return c.about(began, path) }}, log)
+		About: func() ops.About { return c.about(began, path) }}, log, data)
 	if err != nil {
 		return err
 	}

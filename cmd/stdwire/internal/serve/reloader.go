@@ -89,7 +89,7 @@ func newReloader(g Gateway, c *target.Selection, store *config.Store, running *g
 // after which announce announces changes of lists.
 func (st *Reloader) start(ctx context.Context, starting *startup, announce func()) {
 	st.clients = socketserver.ServeOwner(st.g.Server, st.log)
-	c, err := socketserver.NewControl(st.operatorOptions(), st.log)
+	c, err := socketserver.NewControl(st.operatorOptions(), st.log, st.clients)
 	if err != nil {
 		st.g.Std.Err.Printf("warning: stdwire status and similar commands cannot reach this gateway: %v", err)
 	}

@@ -158,10 +158,14 @@ func ReachSocket(ctx context.Context, path string) (net.Conn, error) {
 }
 
 // SweepSockets removes the sockets of processes that ended without removing them. To find out, it
-// connects to each for a moment.
-func SweepSockets(ctx context.Context) {
+// connects to each for a moment, except to those of this process, which own names: there it would
+// count as a client.
+func SweepSockets(ctx context.Context, own ...string) {
 	all := slices.Concat(Sockets(), sockets(clientsSuffix), sockets(connectionSuffix))
 	for _, path := range all {
+		if slices.Contains(own, path) {
+			continue
+		}
 		if conn, err := ReachSocket(ctx, path); err == nil {
 			_ = conn.Close()
 		}

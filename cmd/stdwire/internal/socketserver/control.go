@@ -12,8 +12,10 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// NewControl returns a server on a control socket, which the commands of package control use.
-func NewControl(o ops.Options, log *slog.Logger) (*Server, error) {
+// NewControl returns a server on a control socket, which the commands of package control use. It
+// removes the sockets of processes that have ended; beside is the other server of this process, or
+// nil.
+func NewControl(o ops.Options, log *slog.Logger, beside *Server) (*Server, error) {
 	catalog := dispatch.NewCatalog(ops.Gate)
 	if err := errors.Join(ops.Register(catalog, o), ops.RegisterLocal(catalog, o)); err != nil {
 		return nil, err
@@ -25,6 +27,10 @@ func NewControl(o ops.Options, log *slog.Logger) (*Server, error) {
 	c := New(context.Background(), listener, path, log)
 	c.Start(server.Options{Logger: log}.New(
 		server.Info{Name: "stdwire control", Version: command.Version()}, catalog), nil)
-	c.wg.Go(func() { socket.SweepSockets(c.ctx) })
+	own := []string{path}
+	if beside != nil {
+		own = append(own, beside.Path)
+	}
+	c.wg.Go(func() { socket.SweepSockets(c.ctx, own...) })
 	return c, nil
 }

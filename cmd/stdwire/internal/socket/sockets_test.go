@@ -1,0 +1,61 @@
+package socket
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// A sweep removes what a process that has ended left, keeps the sockets of others, and does not
+// connect to those of this process.
+func TestSweepSockets(t *testing.T) {
+	short := "/tmp" // TMPDIR may be longer
+	if _, err := os.Stat(short); err != nil {
+		short = ""
+	}
+	dir, err := os.MkdirTemp(short, "sw")
+	assert.NilError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	for _, name := range []string{"XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "HOME", "TMPDIR", "LocalAppData"} {
+		t.Setenv(name, dir)
+	}
+	listen := func() (net.Listener, string) {
+		l, path, err := ListenClients()
+		assert.NilError(t, err)
+		t.Cleanup(func() { _ = l.Close() })
+		assert.Equal(t, filepath.Dir(path), filepath.Join(dir, "stdwire"))
+		return l, path
+	}
+	own, ownPath := listen()
+	other, otherPath := listen()
+	ended, endedPath := listen()
+	assert.NilError(t, ended.Close())
+
+	SweepSockets(t.Context(), ownPath)
+	assert.DeepEqual(t, sockets(clientsSuffix), sorted(ownPath, otherPath))
+	conn, err := other.Accept()
+	assert.NilError(t, err)
+	assert.NilError(t, conn.Close())
+	_, err = os.Stat(endedPath)
+	assert.Assert(t, os.IsNotExist(err), err)
+	first, err := net.Dial("unix", ownPath)
+	assert.NilError(t, err)
+	defer first.Close()
+	_, err = first.Write([]byte("x"))
+	assert.NilError(t, err)
+	conn, err = own.Accept()
+	assert.NilError(t, err)
+	defer conn.Close()
+	_, err = conn.Read(make([]byte, 1))
+	assert.NilError(t, err, "it was the sweep that connected first")
+}
+
+func sorted(a, b string) []string {
+	if a < b {
+		return []string{a, b}
+	}
+	return []string{b, a}
+}
