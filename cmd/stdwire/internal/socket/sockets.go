@@ -19,13 +19,14 @@ import (
 	"github.com/stdwire/stdwire/internal/userfile"
 )
 
-// CheckPath returns an error if the path of a socket is too long: Linux allows 107 bytes, macOS and
-// the BSDs 103.
+// MaxPath limits the bytes of the path of a socket: Linux allows 107, macOS and the BSDs 103.
+const MaxPath = 103
+
+// CheckPath returns an error if the path of a socket is longer than [MaxPath].
 func CheckPath(path string) error {
-	const most = 103
-	if len(path) > most {
-		return fmt.Errorf("%s: the path of a socket has at most %d bytes, and this has %d", path, most,
-			len(path))
+	if len(path) > MaxPath {
+		return fmt.Errorf("%s: the path of a socket has at most %d bytes, and this has %d", path,
+			MaxPath, len(path))
 	}
 	return nil
 }

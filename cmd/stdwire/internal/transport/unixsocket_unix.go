@@ -33,16 +33,21 @@ func listenUnix(path string) (net.Listener, error) {
 	if err := socket.CheckPath(path); err != nil {
 		return nil, err
 	}
+	// Nobody can connect before the permissions are right, and no other socket is replaced.
+	dir := filepath.Dir(path)
+	own := filepath.Join(dir, "."+rand.Text()[:6])
+	bare := filepath.Join(own, "s")
+	if over := len(bare) - socket.MaxPath; over > 0 {
+		return nil, fmt.Errorf("%s: the directory of a socket has at most %d bytes, and this has %d",
+			path, len(dir)-over, len(dir))
+	}
 	if err := removeStale(path); err != nil {
 		return nil, err
 	}
-	// Nobody can connect before the permissions are right, and no other socket is replaced.
-	own, err := os.MkdirTemp(filepath.Dir(path), ".s")
-	if err != nil {
+	if err := os.Mkdir(own, 0o700); err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(own)
-	bare := filepath.Join(own, "s")
 	bound, err := net.ListenUnix("unix", &net.UnixAddr{Name: bare, Net: "unix"})
 	if err != nil {
 		return nil, err
