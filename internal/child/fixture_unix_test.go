@@ -96,7 +96,7 @@ func TestStopSuspended(t *testing.T) {
 	cfg.Grace = 20 * time.Millisecond
 	p := startChild(t, cfg)
 	assert.Equal(t, readLine(t, p.Stdout()), "ready")
-	assert.NilError(t, syscall.Kill(p.Pid(), syscall.SIGSTOP))
+	processtest.Suspend(t, p.Pid())
 	exit, err := p.Stop(t.Context())
 	assert.NilError(t, err)
 	assert.Equal(t, exit.Signal, os.Signal(syscall.SIGKILL))

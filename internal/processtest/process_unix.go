@@ -4,13 +4,17 @@ package processtest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/eventually"
 )
 
 // Exists reports whether there is a process, dead or alive.
@@ -18,22 +22,43 @@ func Exists(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }
 
 // Runs reports whether a process runs. A zombie does not: its parent may reap it later.
 func Runs(pid int) bool {
-	if !Exists(pid) {
-		return false
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err == nil {
-		_, rest, _ := bytes.Cut(stat, []byte(") "))
-		return !bytes.HasPrefix(rest, []byte("Z"))
-	}
-	return runsByPs(pid)
+	state := stateOf(pid)
+	return state != 0 && state != 'Z'
 }
 
-// runsByPs is Runs for systems without /proc.
-func runsByPs(pid int) bool {
-	state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
-	_, noSuchProcess := errors.AsType[*exec.ExitError](err)
-	return !noSuchProcess && !bytes.HasPrefix(bytes.TrimSpace(state), []byte("Z"))
+// Suspend suspends a process and waits until it is stopped. Until then SIGTERM, which has a lower
+// number than SIGSTOP, would end it.
+func Suspend(t testing.TB, pid int) {
+	t.Helper()
+	assert.NilError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	eventually.True(t, fmt.Sprintf("process %d is stopped", pid),
+		func() bool { return stateOf(pid) == 'T' })
+}
+
+// stateOf returns the state of a process as ps shows it, or 0 if there is no such process.
+func stateOf(pid int) byte {
+	if !Exists(pid) {
+		return 0
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return stateByPs(pid)
+	}
+	_, state, _ := bytes.Cut(stat, []byte(") "))
+	return first(state)
+}
+
+// stateByPs is stateOf for systems without /proc.
+func stateByPs(pid int) byte {
+	state, _ := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return first(bytes.TrimSpace(state))
+}
+
+func first(text []byte) byte {
+	if len(text) == 0 {
+		return 0
+	}
+	return text[0]
 }
 
 // OpenFiles returns the number of files that this process has open.
