@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -207,13 +207,21 @@ func TestForwardingOverTLS(t *testing.T) {
 	got := c.at(sites[1].site).call("1", "where", "", onlyJSON).text()
 	assert.Assert(t, strings.Contains(got, "at 0"), got)
 
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	forward := &streamable.Forward{URL: "https://127.0.0.1:1",
+		TLS: &tls.Config{RootCAs: x509.NewCertPool()}}
+	var dials atomic.Int32
+	streamable.DialBy(forward, func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if dials.Add(1) == 2 { // it has failed once
+			leave()
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	})
 	var log bytes.Buffer
 	strict := streamable.Options{Store: one, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		Forward: &streamable.Forward{URL: "https://127.0.0.1:1",
-			TLS: &tls.Config{RootCAs: x509.NewCertPool()}}}.New(sites[1].server)
+		Forward: forward}.New(sites[1].server)
 	defer strict.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
 	r := httptest.NewRequestWithContext(ctx, "POST", "http://localhost/mcp",
 		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 	r.Header.Set("Content-Type", "application/json")
