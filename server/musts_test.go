@@ -1,10 +1,12 @@
 package server_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -421,16 +423,26 @@ func TestStdoutMustHaveMessagesOnly(t *testing.T) {
 	child := exec.CommandContext(t.Context(), os.Args[0],
 		"-test.run=^TestStdoutMustHaveMessagesOnly$")
 	child.Env = append(os.Environ(), noisy+"=1", "GORACE=atexit_sleep_ms=0")
-	child.Stdin = strings.NewReader(fmt.Sprintf(call+call+call, 1, 2, 3))
 	var noise strings.Builder
 	child.Stderr = &noise
-	out, err := child.Output()
+	in, err := child.StdinPipe()
 	assert.NilError(t, err)
-	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	assert.Equal(t, len(lines), 3, string(out))
-	for _, line := range lines {
+	out, err := child.StdoutPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, child.Start())
+	_, err = fmt.Fprintf(in, call+call+call, 1, 2, 3)
+	assert.NilError(t, err)
+	lines := bufio.NewReader(out)
+	for range 3 { // before the end of its input, after which calls have little time
+		line, err := lines.ReadString('\n')
+		assert.NilError(t, err)
 		assert.Assert(t, strings.HasPrefix(line, `{"jsonrpc":"2.0","id":`) &&
 			strings.Contains(line, "printed"), line)
 	}
+	assert.NilError(t, in.Close())
+	rest, err := io.ReadAll(lines)
+	assert.NilError(t, err)
+	assert.Equal(t, string(rest), "")
+	assert.NilError(t, child.Wait())
 	assert.Equal(t, strings.Count(noise.String(), "noise\n"), 6)
 }
