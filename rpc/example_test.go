@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -42,7 +43,7 @@ func ExampleChain() {
 			ctx, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 			defer cancel()
 			result, err := next(ctx, req)
-			if ctx.Err() != nil {
+			if errors.Is(err, context.DeadlineExceeded) {
 				return nil, rpc.Errorf(-32001, "%s takes too long", req.Method)
 			}
 			return result, err
