@@ -16,6 +16,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/eventually"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/rpchttp"
 )
@@ -198,12 +199,17 @@ func TestConnectionsAreReused(t *testing.T) {
 	defer server.Close()
 	client := newClient(t, strings.Replace(server.URL, "//", "//ann:secret@", 1),
 		rpchttp.ClientOptions{Header: http.Header{"X-Key": {"key"}}})
-	for range 10 {
-		assert.NilError(t, client.Call(t.Context(), "subtract", nil, nil))
-		assert.NilError(t, client.Notify(t.Context(), "note", nil))
-		assert.ErrorIs(t, client.Call(t.Context(), "none", nil, nil), rpc.ErrMethodNotFound)
-	}
-	assert.Equal(t, connections.Load(), int32(1))
+	// On a busy machine, net/http may give up a connection: its own goroutine has 50 ms to say that
+	// a request was written.
+	eventually.True(t, "one connection is enough", func() bool {
+		before := connections.Load()
+		for range 10 {
+			assert.NilError(t, client.Call(t.Context(), "subtract", nil, nil))
+			assert.NilError(t, client.Notify(t.Context(), "note", nil))
+			assert.ErrorIs(t, client.Call(t.Context(), "none", nil, nil), rpc.ErrMethodNotFound)
+		}
+		return connections.Load()-before <= 1
+	})
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
