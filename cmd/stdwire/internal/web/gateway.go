@@ -33,9 +33,40 @@ type watchedGateway struct {
 	off string // why the page accepts no definitions and revokes no logins; "" if it does
 
 	mu       sync.Mutex
-	statuses []ops.Status
-	about    ops.About
+	statuses answer[[]ops.Status]
+	about    answer[ops.About]
 	err      error // why it cannot be reached any more
+}
+
+// An answer is the latest one of a gateway that several goroutines ask. A mutex guards it.
+type answer[T any] struct {
+	latest T
+	n      int // how many there were
+}
+
+// update replaces the latest answer by the one that ask returns, and reports whether they differ.
+// If there was another one meanwhile, nobody knows which of them is newer: then it asks again.
+func (a *answer[T]) update(mu *sync.Mutex, ask func() (T, error)) (changed bool, err error) {
+	for {
+		mu.Lock()
+		before := a.n
+		mu.Unlock()
+		now, err := ask()
+		if err != nil {
+			return false, err
+		}
+		mu.Lock()
+		overtaken := a.n != before
+		if !overtaken {
+			changed = !reflect.DeepEqual(now, a.latest)
+			a.latest = now
+			a.n++
+		}
+		mu.Unlock()
+		if !overtaken {
+			return changed, nil
+		}
+	}
 }
 
 const (
@@ -95,34 +126,28 @@ func (g *watchedGateway) followStatuses(ctx context.Context) error {
 
 // refresh runs an operation that returns the states of the servers.
 func (g *watchedGateway) refresh(ctx context.Context, operation string, arguments any) error {
-	var now ops.Statuses
-	if err := g.Call(ctx, operation, arguments, &now); err != nil {
-		return err
-	}
-	g.mu.Lock()
-	changed := !reflect.DeepEqual(now.Servers, g.statuses)
-	g.statuses = now.Servers
-	g.mu.Unlock()
+	changed, err := g.statuses.update(&g.mu, func() ([]ops.Status, error) {
+		var now ops.Statuses
+		err := g.Call(ctx, operation, arguments, &now)
+		operation, arguments = "host.status", struct{}{} // which can be asked again
+		return now.Servers, err
+	})
 	if changed {
 		g.changes.Add(changes.Servers)
 	}
-	return nil
+	return err
 }
 
 // refreshAbout asks what clients get, and what waits for the operator.
 func (g *watchedGateway) refreshAbout(ctx context.Context) error {
-	var now ops.About
-	if err := g.Call(ctx, "host.about", struct{}{}, &now); err != nil {
-		return err
-	}
-	g.mu.Lock()
-	changed := !reflect.DeepEqual(now, g.about)
-	g.about = now
-	g.mu.Unlock()
+	changed, err := g.about.update(&g.mu, func() (now ops.About, err error) {
+		err = g.Call(ctx, "host.about", struct{}{}, &now)
+		return now, err
+	})
 	if changed {
 		g.changes.Add(changes.Servers)
 	}
-	return nil
+	return err
 }
 
 // A gatewayAbout is what the page shows of a gateway besides its servers.
@@ -145,10 +170,11 @@ type gatewayAbout struct {
 func (g *watchedGateway) described() gatewayAbout {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	about := gatewayAbout{Clients: g.about.Clients, Costs: g.about.Costs, Rates: g.about.Rates,
-		Refusals: g.about.Refusals, Waiting: slices.Clone(g.about.Waiting),
-		Invalid: g.about.Invalid, Logins: g.about.Logins, LoginsMore: g.about.LoginsMore,
-		Store: g.about.Store, Problem: g.problem()}
+	now := g.about.latest
+	about := gatewayAbout{Clients: now.Clients, Costs: now.Costs, Rates: now.Rates,
+		Refusals: now.Refusals, Waiting: slices.Clone(now.Waiting),
+		Invalid: now.Invalid, Logins: now.Logins, LoginsMore: now.LoginsMore,
+		Store: now.Store, Problem: g.problem()}
 	for i := range about.Waiting {
 		about.Waiting[i].Definition = ""
 	}
@@ -218,7 +244,7 @@ func (g *watchedGateway) list() []serverStatus {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	list, ended := []serverStatus{}, g.problem()
-	for _, s := range eachOnce(g.statuses) {
+	for _, s := range eachOnce(g.statuses.latest) {
 		status := watchedStatus(s, ended)
 		status.Selector = g.Name()
 		list = append(list, status)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"sync"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -28,7 +29,7 @@ func TestServerOfManySessions(t *testing.T) {
 // A gateway that has ended leaves no server that looks as if it ran, and its store as it was.
 func TestGatewayHasEnded(t *testing.T) {
 	store := &ops.StoreUse{URL: "redis://store.example", Reachable: true}
-	g := &watchedGateway{about: ops.About{Store: store}}
+	g := &watchedGateway{about: answer[ops.About]{latest: ops.About{Store: store}}}
 	ready := ops.Status{Server: "files", State: "ready", Uses: 2, Memory: 4 << 20}
 	down := ops.Status{Server: "down", State: "waiting", Error: "refused", RetryIn: 9}
 	assert.Assert(t, g.described().Problem == nil)
@@ -51,4 +52,32 @@ func TestGatewayHasEnded(t *testing.T) {
 	}
 	assert.DeepEqual(t, g.described().Problem, g.problem())
 	assert.Equal(t, g.described().Store, store)
+}
+
+// An answer that another one has overtaken does not replace it: the gateway is asked again.
+func TestOvertakenAnswer(t *testing.T) {
+	var mu sync.Mutex
+	var a answer[string]
+	update := func(ask func() (string, error)) {
+		t.Helper()
+		changed, err := a.update(&mu, ask)
+		assert.NilError(t, err)
+		assert.Assert(t, changed)
+	}
+	asked := 0
+	update(func() (string, error) {
+		if asked++; asked > 1 {
+			return "disabled, and heard of", nil
+		}
+		update(func() (string, error) { return "disabled", nil }) // by the user meanwhile
+		return "ready", nil
+	})
+	assert.Equal(t, a.latest, "disabled, and heard of")
+	assert.Equal(t, asked, 2)
+
+	ended := errors.New("closed the connection")
+	changed, err := a.update(&mu, func() (string, error) { return "", ended })
+	assert.Equal(t, err, ended)
+	assert.Assert(t, !changed)
+	assert.Equal(t, a.latest, "disabled, and heard of")
 }
