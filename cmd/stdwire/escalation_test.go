@@ -140,7 +140,8 @@ func TestEditedConfigurationWaits(t *testing.T) {
 			assert.Equal(t, run(t, "restart", "planted"),
 				ran{0, "", "planted is being restarted, with the definition that its file has now\n"})
 			waitFor(t, func() string {
-				if started(t, mark) == 0 {
+				_, servers := statuses(t, pid)
+				if started(t, mark) == 0 || servers["planted"].State != "ready" {
 					return "the operator's restart did not let it in"
 				}
 				return ""
