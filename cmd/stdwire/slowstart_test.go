@@ -19,7 +19,8 @@ func TestServeWhileServerHangs(t *testing.T) {
 	}
 	ownRuntime(t)
 	hangs := good("args", []string{"fixture:mute", "initialize"})
-	s := serving(t, obj{"hangs": hangs, "good": good()}, "--no-auth")
+	// longer than the other server takes to start on a busy machine
+	s := serving(t, obj{"hangs": hangs, "good": good()}, "--no-auth", "--wait-lists", "20s")
 	address := strings.TrimSuffix(s.endpoint(), "/mcp")
 	listed := make(chan ran)
 	go func() { listed <- run(t, "tools", "--url", s.endpoint()) }()
