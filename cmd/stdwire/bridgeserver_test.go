@@ -23,6 +23,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/internal/freeport"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -231,7 +232,14 @@ func TestBridgeToUnreachableURL(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	first, _ := listen(t, append([]string{"bridge", "--no-auth"}, fixture("good")...)...)
+	address, err := freeport.Address() // nobody else gets it while the first one is down
+	assert.NilError(t, err)
+	serve := func() *listener {
+		l, _ := listen(t, append([]string{"bridge", "--no-auth", "--http=" + address},
+			fixture("good")...)...)
+		return l
+	}
+	first := serve()
 	for _, era := range []string{"modern", "legacy"} {
 		c, err := client.Spawn(t.Context(), self, "bridge", "--era", era, "--url", first.url)
 		assert.NilError(t, err)
@@ -246,10 +254,7 @@ func TestBridgeToUnreachableURL(t *testing.T) {
 			}
 			return ""
 		})
-		first, _ = listen(t,
-			append([]string{"bridge", "--no-auth", "--http=" +
-				strings.TrimSuffix(strings.TrimPrefix(first.url, "http://"), "/mcp")},
-				fixture("good")...)...)
+		first = serve()
 		waitFor(t, func() string {
 			if _, err := c.CallTool(t.Context(), "echo",
 				map[string]string{"text": "x"}); err != nil {
