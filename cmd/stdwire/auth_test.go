@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
+	"github.com/stdwire/stdwire/internal/freeport"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -305,9 +306,9 @@ func TestLoginFails(t *testing.T) {
 	}()
 	assert.Equal(t, execute(ctx, []string{"auth", "login", g.url}, c.Streams), 130)
 
-	none := httptest.NewServer(http.NotFoundHandler())
-	none.Close()
-	got = run(t, "auth", "login", none.URL)
+	none, err := freeport.Address()
+	assert.NilError(t, err)
+	got = run(t, "auth", "login", "http://"+none)
 	assert.Equal(t, got.code, 4)
 	assert.Assert(t, cmp.Contains(got.stderr, "refused")) // the rest differs by system
 	assert.Equal(t, run(t, "auth", "status"),

@@ -22,6 +22,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
+	"github.com/stdwire/stdwire/internal/freeport"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
@@ -205,8 +206,8 @@ func TestDoctorOverHTTP(t *testing.T) {
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
-	closed := httptest.NewServer(nil)
-	closed.Close()
+	closed, err := freeport.Address()
+	assert.NilError(t, err)
 	plain := answering(http.StatusNotFound)
 	for url, want := range map[string]string{
 		plain:                                       "broken the server has nothing at that path (",
@@ -217,7 +218,7 @@ func TestDoctorOverHTTP(t *testing.T) {
 		elsewhere.URL:                               "redirected to another server, http://127.0.0.1:1/mcp",
 		secure.URL:                                  "broken its certificate is not signed by an authority that this machine trusts (",
 		"https" + strings.TrimPrefix(plain, "http"): "broken the server does not use TLS at that port (",
-		closed.URL:                                  "broken nothing listens at that address (",
+		"http://" + closed:                          "broken nothing listens at that address (",
 	} {
 		got := run(t, "doctor", "--url", url)
 		assert.Equal(t, got.code, 10, got.stdout)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/freeport"
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
 )
@@ -84,10 +84,8 @@ func TestRemoteUnauthorized(t *testing.T) {
 }
 
 func TestRemoteUnreachable(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := freeport.Address()
 	assert.NilError(t, err)
-	closed := listener.Addr().String()
-	listener.Close()
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, "<html>")
