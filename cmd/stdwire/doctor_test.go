@@ -70,7 +70,9 @@ func TestDoctor(t *testing.T) {
 	path := configured(t, `{"mcpServers": {
 		"own": {"command": "SELF", "args": ["serve"]}, "fine": {"command": "SELF", "args": ["fixture:faulty"]},
 		"crash": {"command": "SELF", "args": ["fixture:crash"]}, "gone": {"command": "no-such-program-anywhere"},
-		"silent": {"command": "SELF", "args": ["fixture:silent"], "startTimeoutMs": 2000}, "chatty": {"command": "SELF", "args": ["fixture:faulty", "say-hello", "say-nothing"], "startTimeoutMs": 2000},
+		"silent": {"command": "SELF", "args": ["fixture:silent"], "startTimeoutMs": 2000},
+		"chatty": {"command": "SELF", "args": ["fixture:faulty", "say-hello", "say-nothing"],
+			"startTimeoutMs": 8000},
 		"refuse": {"command": "SELF", "args": ["fixture:refuse"]}, "noisy": {"command": "SELF", "args": ["fixture:faulty", "say-hello"]},
 		"twice": {"command": "SELF", "args": ["fixture:faulty", "answer-twice"]}, "fatal": {"command": "SELF", "args": ["fixture:faulty", "end-at-probe"]},
 		"textids": {"command": "SELF", "args": ["fixture:faulty", "answer-text-ids"]},
