@@ -178,6 +178,10 @@ func goroutinesLeft() (left string) {
 	return left
 }
 
+// oneProbe keeps the client from sending initialize beside the probe to a server of the modern era
+// that takes long to start. A server of a fixed number of messages would read it instead of a call.
+var oneProbe = Options{Name: "x", Era: mcp.Modern}
+
 // fake returns the command that starts one of servers.
 func fake(name string) Command {
 	return Command{Path: os.Args[0], Args: []string{name}, Env: map[string]string{"COLOUR": "blue"},
@@ -349,7 +353,7 @@ func TestServerDies(t *testing.T) {
 		"hang up and live on":   `closed the connection`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := Options{Name: "x"}.Spawn(t.Context(), fake(name))
+			c, err := oneProbe.Spawn(t.Context(), fake(name))
 			assert.NilError(t, err)
 			began := time.Now()
 			_, err = c.CallTool(t.Context(), "t", nil)
@@ -373,7 +377,7 @@ func TestServerDies(t *testing.T) {
 
 // A response that was written before the server exited counts.
 func TestAnswerAndExit(t *testing.T) {
-	c, err := Options{Name: "x"}.Spawn(t.Context(), fake("answer and exit"))
+	c, err := oneProbe.Spawn(t.Context(), fake("answer and exit"))
 	assert.NilError(t, err)
 	_, err = c.CallTool(t.Context(), "t", nil)
 	assert.NilError(t, err)
@@ -381,7 +385,7 @@ func TestAnswerAndExit(t *testing.T) {
 }
 
 func TestLargeResult(t *testing.T) {
-	c, err := Options{}.Spawn(t.Context(), fake("large"))
+	c, err := oneProbe.Spawn(t.Context(), fake("large"))
 	assert.NilError(t, err)
 	r, err := c.CallTool(t.Context(), "t", nil)
 	assert.NilError(t, err)

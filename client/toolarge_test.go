@@ -22,7 +22,9 @@ func TestMessageOverLimitIsNoDeath(t *testing.T) {
 		1 << 20: 5 << 20,   // it is read to its end
 		100_000: 1_600_000, // it is not read to its end
 	} {
-		c, err := Options{Name: "x", Limits: limitFrame(limit)}.Spawn(t.Context(), fake("large"))
+		o := oneProbe
+		o.Limits = limitFrame(limit)
+		c, err := o.Spawn(t.Context(), fake("large"))
 		assert.NilError(t, err)
 		_, err = c.CallTool(t.Context(), "t", nil)
 		large, ok := errors.AsType[*TooLargeError](err)
