@@ -218,13 +218,15 @@ func TestHandshakeWire(t *testing.T) {
 	o := Options{Info: mcp.Implementation{Name: "me", Version: "2"},
 		Roots: []mcp.Root{{URI: "file:///r"}}}
 	var lines []string
-	ended := make(chan struct{})
+	ready, ended := make(chan struct{}), make(chan struct{})
 	c := connect(t, o, func(s *scripted) {
 		s.log = func(line string) { lines = append(lines, line) }
 		s.legacy()
+		close(ready)
 		s.hold()
 		close(ended)
 	})
+	<-ready // Close waits only a moment for the server to read the last line
 	assert.NilError(t, c.Close())
 	<-ended
 	assert.DeepEqual(t, lines, []string{
