@@ -20,6 +20,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/internal/freeport"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -230,15 +231,14 @@ func TestEraOptions(t *testing.T) {
 
 // An unreachable server, or a URL without one, is an error at once that names the cause.
 func TestEraUnreachable(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := freeport.Address()
 	assert.NilError(t, err)
-	assert.NilError(t, closed.Close())
-	_, err = net.Dial("tcp", closed.Addr().String())
+	_, err = net.Dial("tcp", closed)
 	refused, ok := errors.AsType[syscall.Errno](err)
 	assert.Assert(t, ok, "%v", err)
 	for _, tt := range []struct{ url, want string }{
-		{"http://" + closed.Addr().String() + "/mcp?key=secret", refused.Error()},
-		{"https://" + closed.Addr().String() + "/mcp?key=secret", refused.Error()},
+		{"http://" + closed + "/mcp?key=secret", refused.Error()},
+		{"https://" + closed + "/mcp?key=secret", refused.Error()},
 		{"ftp://u:secret@pipe/x?key=secret", "the URL ftp://pipe/x is not an http: or https: URL"},
 		{"http://u:secret@%zz/", "the URL is invalid"},
 		{"pipe/mcp", "is not an http: or https: URL"},
