@@ -635,7 +635,11 @@ const scenarios = {
     await go('#/servers');
     await page.waitForSelector('.card');
     await go('#/gateway');
-    await view.getByRole('button', { name: 'Revoke the login of ada at up' }).click();
+    await view.getByRole('button', { name: 'Revoke the login of ada at up' }).hover();
+    await page.mouse.down(); // and up when there is more to show
+    const known = await page.evaluate(async () => { window.known = (await import('./messages.js')).all; return window.known.length; });
+    await page.waitForFunction(n => window.known.length > n, known + 200);
+    await page.mouse.up();
     await page.getByText('its tokens stay valid').waitFor();
     seen.store = await view.locator('.card').filter({ has: page.getByRole('heading', { name: 'Store', exact: true }) }).innerText();
     await look('gateway', everywhere);
