@@ -795,7 +795,9 @@ const scenarios = {
     await card('good').getByText('Details', { exact: true }).click();
     await card('good').getByText('MiB').first().waitFor(); // its memory is asked for
     seen.facts = await card('good').innerText();
+    const before = await page.evaluate(async () => { window.store = await import('./store.js'); return window.store.server('good').since; });
     await choose('good', 'Restart');
+    await page.waitForFunction(before => window.store.server('good').since !== before, before); // it is not ready yet, or again
     await state('good', 'Ready');
     await tasks();
     await toggle('good');
