@@ -838,6 +838,7 @@ const scenarios = {
     await page.waitForSelector('.items a');
     await page.keyboard.press('/');
     await page.keyboard.type('echo');
+    await page.waitForFunction(() => document.querySelectorAll('.items a').length === 1); // rows are drawn with the next frame
     await page.keyboard.press('Escape');
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
