@@ -420,6 +420,7 @@ const scenarios = {
     await page.keyboard.press('Control+Enter');
     await page.waitForSelector('.result');
     seen.elicited = await text('.result');
+    await page.waitForFunction(() => document.querySelector('#questions')?.hidden); // the next question is another
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.waitForSelector('#questions .question');
     await page.getByRole('button', { name: 'Decline' }).click();
