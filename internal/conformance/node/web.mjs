@@ -404,10 +404,14 @@ const scenarios = {
     await tool(server, 'test_tool_with_progress');
     await run();
     await tool(server, 'slow_compute');
+    const seconds = page.locator('.form').getByLabel('seconds', { exact: true });
+    await seconds.fill('600'); // so that it is still running when it is looked at
     await page.getByRole('button', { name: 'Run as a task' }).click();
     await page.waitForFunction(() => /task \S+: /.test(document.querySelector('.progress')?.innerText ?? ''));
+    await page.getByRole('button', { name: 'Cancel' }).click();
     await page.waitForSelector('.result');
-    seen.task = await text('.result');
+    await seconds.fill('1');
+    seen.task = await run('Run as a task');
     // a form that the server asks for
     await tool(server, 'test_elicitation');
     await page.locator('.form').getByLabel('message', { exact: true }).fill('Who are you?');
