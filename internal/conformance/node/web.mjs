@@ -235,7 +235,7 @@ const scenarios = {
     await tool(server, 'release');
     await run();
     await page.goto(slow);
-    await ready();
+    await opened('tools', server, 'slow');
     await page.waitForSelector('.result');
     seen.released = await text('.result');
     await tool(server, 'slow');
