@@ -217,9 +217,11 @@ const scenarios = {
     await run();
     seen.rows = await page.locator('.result table tbody tr').allInnerTexts();
     await tool(server, 'large');
-    const begun = Date.now();
-    await run();
-    seen.large = Date.now() - begun;
+    seen.large = await least(5000, async () => {
+      const begun = Date.now();
+      await run();
+      return Date.now() - begun;
+    });
     seen.shown = (await text('.result pre')).length;
     await page.getByRole('button', { name: /Show all of 8,388,608/ }).click();
     await page.waitForFunction(() => document.querySelector('.result pre')?.textContent.length === 8388608);
