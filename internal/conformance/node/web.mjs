@@ -1040,6 +1040,7 @@ try {
   seen.broken = [...texts.map(one => one.slice(0, 6000)), error.stack].join('\n'); // a summary of the tests has the end
   await shoot('broken');
 } finally {
+  await page.unrouteAll({ behavior: 'ignoreErrors' }); // a request that is under way would end this program
   await browser.close();
 }
 console.log(JSON.stringify(seen));
