@@ -197,8 +197,11 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
         await inApp('#seen').locator(`xpath=p[starts-with(., '${what}') and contains(., '${part}')]`).last().waitFor();
         return (await lines()).filter(line => line.startsWith(what)).at(-1);
       };
-      // An app that is replaced may take leave for a moment.
-      const alone = () => page.waitForFunction(() => document.querySelectorAll('iframe.app').length === 1);
+      // An app that is replaced may take leave for a moment, also before the next one is there.
+      const alone = () => page.waitForFunction(() => {
+        const all = document.querySelectorAll('iframe.app');
+        return all.length === 1 && all[0].checkVisibility();
+      });
       seen.first = await last('place');
       await sandboxed();
       const written = page.getByLabel('Arguments written so far');
