@@ -63,8 +63,13 @@ func TestSDKClientsOfEverythingBehindGateway(t *testing.T) {
 					}
 					got := b.everythingClient(argument)
 					assert.Equal(t, len(got.Tools), 37) // and host_status
-					// the SDKs drop the last if it comes together with the answer
-					assert.DeepEqual(t, got.Progress[:2], []float64{0, 50})
+					// the SDKs drop the last if it comes together with the answer, and the gateway
+					// what is outdated before it has passed it on
+					assert.Assert(t, len(got.Progress) > 0 && slices.IsSorted(got.Progress),
+						"%v", got.Progress)
+					for _, done := range got.Progress {
+						assert.Assert(t, done == 0 || done == 50 || done == 100, "%v", got.Progress)
+					}
 					assert.DeepEqual(t, got.Resources, everythingResources)
 					assert.DeepEqual(t, got.Templates, []string{"test://template/{id}/data"})
 					assert.Equal(t, got.Binary, "PNG")

@@ -74,7 +74,9 @@ func TestSDKClientsOverHTTP(t *testing.T) {
 			assert.Equal(t, got.Server.Name, "everything-server")
 			assert.Equal(t, len(got.Tools), 36)
 			assert.Equal(t, got.Unknown.Code, -32602.0, "%v", got.Unknown)
-			assert.DeepEqual(t, got.Progress, []float64{0, 50, 100})
+			// the SDKs drop the last if it comes together with the answer
+			all := []float64{0, 50, 100}
+			assert.DeepEqual(t, got.Progress, all[:max(2, min(len(got.Progress), 3))])
 			assert.Equal(t, got.Prompted, "Context: "+sdkAnswer)
 			assert.DeepEqual(t, got.Resources, everythingResources)
 			assert.DeepEqual(t, got.Templates, []string{"test://template/{id}/data"})
