@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/conformance"
+	"github.com/stdwire/stdwire/internal/eventually"
 )
 
 // The fixture behind the gateway, in each era, with the clients of the official SDKs: the results
@@ -128,7 +131,9 @@ func TestInspectorOfGateway(t *testing.T) {
 					b.tapped("record", command...))...)
 				assert.Equal(t, o.code, c.code, "%v: %v", c.args, o)
 				assert.Assert(t, strings.Contains(o.stdout, c.want), "%v: %v", c.args, o)
-				b.ended()
+				// the inspector gives a server four seconds, and then ends the tap alone
+				eventually.AtMost(t, "programs", 0,
+					func() int { return len(conformance.RunningIn(b.dir)) })
 			}
 			b.checkServer("record")
 		})
