@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"image/png"
 	"io"
-	"net"
 	"os/exec"
 	"slices"
 	"strings"
@@ -105,11 +104,7 @@ func (b *bench) checking() (done func(), frame func(context.Context, rpc.Directi
 // everythingOn starts the server on a port, and returns its address.
 func (b *bench) everythingOn(transport string) (address string) {
 	b.t.Helper()
-	// the port is then free, unless another process gets it
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	assert.NilError(b.t, err)
-	address = listener.Addr().String()
-	assert.NilError(b.t, listener.Close())
+	address = freeAddress(b.t)
 	cmd := exec.Command(b.path("node_modules/.bin/mcp-server-everything"), transport)
 	cmd.Dir, cmd.Env = b.dir, append(b.env, "PORT="+address[strings.LastIndexByte(address, ':')+1:])
 	stderr, err := cmd.StderrPipe()

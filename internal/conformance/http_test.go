@@ -43,8 +43,14 @@ func (b *bench) serve() *site {
 // serving is serve for another server, whose command ends with the address.
 func (b *bench) serving(command ...string) *site {
 	b.t.Helper()
+	return b.servingAt("127.0.0.1:0", command...)
+}
+
+// servingAt is serving at an address.
+func (b *bench) servingAt(address string, command ...string) *site {
+	b.t.Helper()
 	s := &site{bench: b, command: command}
-	s.start("127.0.0.1:0")
+	s.start(address)
 	b.t.Cleanup(func() {
 		if s.process != nil {
 			s.stop(syscall.SIGTERM)

@@ -80,14 +80,17 @@ func TestRestartedServer(t *testing.T) {
 		for _, revision := range []mcp.Revision{mcp.Rev20251125, mcp.Rev20260728} {
 			t.Run(name+" "+string(revision), func(t *testing.T) {
 				t.Parallel()
-				s := newBench(t).serve()
+				path, err := everything()
+				assert.NilError(t, err)
+				// an address that nobody else gets while the server is not there
+				s := newBench(t).servingAt(freeAddress(t), path, "-http")
 				near, far := newOwn(t, s.direct, revision), newOwn(t, s.tapped, revision)
 				for _, o := range []*own{near, far} {
 					assert.NilError(t, o.Subscribe(t.Context(), watched))
 					o.says("Hello, Ada!", "greet", `{"name":"Ada"}`)
 				}
 				s.stop(how)
-				_, err := near.text("greet", `{"name":"Ada"}`)
+				_, err = near.text("greet", `{"name":"Ada"}`)
 				_, refused := errors.AsType[*net.OpError](err)
 				assert.Assert(t, refused || errors.Is(err, streamable.ErrDisconnected), "%v", err)
 				_, err = far.text("greet", `{"name":"Ada"}`)
