@@ -58,7 +58,7 @@ func TestCommandLineWithIssuer(t *testing.T) {
 // stderr.
 func (b *bench) logsIn(who *browser, url string) string {
 	b.t.Helper()
-	cmd := exec.Command(binary(b.t), "auth", "login", url, "--timeout", "20s")
+	cmd := exec.Command(binary(b.t), "auth", "login", url, "--timeout", "2m")
 	cmd.Dir, cmd.Env = b.dir, b.env
 	stderr, err := cmd.StderrPipe()
 	assert.NilError(b.t, err)

@@ -30,7 +30,7 @@ type agent struct {
 func (f *front) agent(b *browser, o auth.Options) *agent {
 	b.t.Helper()
 	if o.Grant == nil {
-		o.Grant = auth.AuthorizationCode{OpenBrowser: b.show, Timeout: 20 * time.Second}
+		o.Grant = auth.AuthorizationCode{OpenBrowser: b.show, Timeout: 2 * time.Minute}
 	}
 	a, err := o.New(f.url)
 	assert.NilError(b.t, err)
