@@ -63,12 +63,12 @@ func isDying(process string) bool {
 	return flags&exiting != 0
 }
 
-// KillIn waits up to three seconds for the processes of RunningIn to end, kills the others and
-// returns them.
+// KillIn waits up to a minute for the processes of RunningIn to end, kills the others and returns
+// them.
 func KillIn(dir string) (killed []Process) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); <-tick.C {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-tick.C {
 		if len(RunningIn(dir)) == 0 {
 			return nil
 		}
