@@ -68,8 +68,10 @@ func TestReapedByOtherCode(t *testing.T) {
 		syscall.Wait4(pid, nil, 0, nil)
 		return false
 	}
+	descriptors := processtest.OpenFiles()
 	p := startAs(t, shell("echo last words >&2; exit 3"), thief)
 	exit := p.Wait()
+	assert.Equal(t, processtest.OpenFiles(), descriptors)
 	assert.ErrorIs(t, exit, syscall.ECHILD)
 	assert.Equal(t, exit.Status, -1)
 	assert.Assert(t, cmp.Contains(exit.Error(), `unknown status`))

@@ -57,34 +57,42 @@ func startOwn(cmd *exec.Cmd, awaitExit func(pid int) bool) (Group, [3]*os.File, 
 	if err != nil {
 		return nil, pipes, err
 	}
-	return &ownGroup{Group: group, awaitExit: awaitExit}, pipes, nil
+	return &ownGroup{Group: group, awaitExit: awaitExit, pid: group.Leader.Pid}, pipes, nil
 }
 
 // An ownGroup is a group whose leader is a child process of this program.
 type ownGroup struct {
 	*processgroup.Group
 	awaitExit func(pid int) bool
+	pid       int
 
 	reaped bool // by AwaitExit, as this system cannot wait otherwise; state and err are set
 	state  *os.ProcessState
 	err    error
 }
 
-func (g *ownGroup) Pid() int { return g.Leader.Pid }
+func (g *ownGroup) Pid() int { return g.pid }
 
 func (g *ownGroup) AwaitExit() {
 	if g.awaitExit(g.Pid()) {
 		return
 	}
-	g.state, g.err = g.Leader.Wait()
+	g.wait()
 	g.reaped = true
 	g.Close()
+}
+
+// wait reaps the process. If other code has, the handle of the process is still open.
+func (g *ownGroup) wait() {
+	if g.state, g.err = g.Leader.Wait(); g.err != nil {
+		_ = g.Leader.Release() // which returns no error
+	}
 }
 
 func (g *ownGroup) End() (status int, signal syscall.Signal, err error) {
 	if !g.reaped {
 		g.Close()
-		g.state, g.err = g.Leader.Wait() // does not block: the process is dead
+		g.wait() // does not block: the process is dead
 	}
 	if g.err != nil {
 		return -1, 0, g.err
