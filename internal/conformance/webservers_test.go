@@ -391,11 +391,11 @@ func TestWebListCutOff(t *testing.T) {
 	assert.NilError(t, err)
 	var cut atomic.Bool
 	cutOff := func(w http.ResponseWriter, r *http.Request, body []byte) bool {
-		if r.URL.Path == "/cut" {
-			cut.Store(true)
+		if r.URL.Path == "/cut" || r.URL.Path == "/mend" {
+			cut.Store(r.URL.Path == "/cut")
 			return true
 		}
-		if !bytes.Contains(body, []byte(`"tools/list"`)) || !cut.CompareAndSwap(true, false) {
+		if !bytes.Contains(body, []byte(`"tools/list"`)) || !cut.Load() {
 			return false
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -406,6 +406,7 @@ func TestWebListCutOff(t *testing.T) {
 	front := inFront(t, b.serving(path, "-http"), cutOff)
 	w := openWeb(t, b, "--url", front+"/mcp")
 	var got struct{ Kept bool }
-	w.change("cutlist", map[string]any{"cut": front + "/cut", "server": serverAt(front)}, &got)
+	w.change("cutlist", map[string]any{"cut": front + "/cut", "mend": front + "/mend",
+		"server": serverAt(front)}, &got)
 	assert.Assert(t, got.Kept)
 }

@@ -428,12 +428,14 @@ const scenarios = {
     await page.evaluate(to => { location.hash = to; }, `#/tools/${encodeURIComponent(given.server)}/test_trigger_tool_change`);
     const items = page.locator('.items a');
     await page.getByRole('button', { name: 'Run', exact: true }).waitFor();
+    await items.first().waitFor(); // rows are drawn with the next frame
     const before = await items.count();
     await fetch(given.cut);
     await page.getByRole('button', { name: 'Run', exact: true }).click(); // the list changes, and is asked for
     await page.getByTestId('call').locator('.result').waitFor();
     await page.locator('.side').getByText('server_died').waitFor();
     seen.kept = await items.count() === before && await page.locator('.detail h2').innerText() === 'test_trigger_tool_change';
+    await fetch(given.mend);
     await page.locator('.side').getByText('server_died').waitFor({ state: 'detached' });
     await page.waitForFunction(n => document.querySelectorAll('.items a').length !== n, before);
   },
