@@ -642,14 +642,23 @@ const scenarios = {
     await go('#/servers');
     await page.waitForSelector('.card');
     await go('#/gateway');
-    await view.getByRole('button', { name: 'Revoke the login of ada at up' }).hover();
-    await page.mouse.down(); // and up when there is more to show
-    const known = await page.evaluate(async () => { window.known = (await import('./messages.js')).all; return window.known.length; });
-    await page.waitForFunction(n => window.known.length > n, known + 200);
-    await page.mouse.up();
+    const slowly = async target => { // presses it, and releases it when there is more to show
+      await target.hover();
+      await page.mouse.down();
+      const known = await page.evaluate(async () => { window.known = (await import('./messages.js')).all; return window.known.length; });
+      await page.waitForFunction(n => window.known.length > n, known + 200);
+      await page.mouse.up();
+    };
+    await slowly(view.getByRole('button', { name: 'Revoke the login of ada at up' }));
     await page.getByText('its tokens stay valid').waitFor();
     seen.store = await view.locator('.card').filter({ has: page.getByRole('heading', { name: 'Store', exact: true }) }).innerText();
     await look('gateway', everywhere);
+    await page.keyboard.press('m'); // the latest messages beside the view
+    await slowly(page.getByTestId('monitor').getByRole('link').first());
+    await page.waitForFunction(() => /^#\/timeline\/\d/.test(location.hash));
+    await go('#/gateway');
+    await page.keyboard.press('m');
+    await page.getByTestId('monitor').waitFor({ state: 'hidden' });
     // the menu opens a page of the configuration, on a port of its own
     await page.getByRole('button', { name: /^gateway \d/ }).click();
     await page.getByRole('menuitem', { name: 'Look at the configuration' }).waitFor();

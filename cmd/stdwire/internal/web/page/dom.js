@@ -35,19 +35,26 @@ export function replace(node, ...children) {
 // tag returns an element without attributes. Texts that are less important than those around it are
 // faint, muted or hints; head is a heading in a card.
 export const tag = (name, ...children) => element(name, {}, children);
-export const [p, strong, h2, h3, head, li, div] = ['p', 'strong', 'h2', 'h3', 'h3.label', 'li', 'div'].map(name => tag.bind(null, name));
-export const faint = (...children) => tag('span.muted', children);
+export const [p, strong, h2, h3, head, li, div, inRow, faint, muted, hint, code] = ['p', 'strong', 'h2', 'h3', 'h3.label', 'li', 'div', 'div.row', 'span.muted', 'p.muted',
+	'p.hint', 'code'].map(name => tag.bind(null, name));
 
 export const button = (text, onclick, attributes = {}) =>
 	element('button', { onclick, ...attributes }, text);
 
 export const primary = (text, onclick, more) => button(text, onclick, { class: 'primary', ...more });
 
-export const inRow = (...children) => tag('div.row', children);
-export const muted = (...children) => tag('p.muted', children);
-export const hint = (...children) => tag('p.hint', children);
 export const folded = (title, ...children) => tag('details', tag('summary', title), children);
-export const code = (...children) => tag('code', children);
+
+// unpressed returns update, which waits while the mouse is pressed in a node: with the element that it was
+// pressed on, the click would be lost.
+export function unpressed(node, update) {
+	let down;
+	node.addEventListener('mousedown', () => {
+		down = true;
+		addEventListener('mouseup', () => { down = false; setTimeout(update); }, { once: true });
+	});
+	return () => down || update();
+}
 
 // status returns an element that screen readers read out when its text changes.
 export const status = (name = 'div', ...children) => element(name, { role: 'status' }, children);

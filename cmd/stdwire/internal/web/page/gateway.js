@@ -1,7 +1,7 @@
 // The gateway that the page looks at: who calls what, how fast, what clients get and what it costs them,
-// what is refused and withheld, and its store. The figures are of calls that the page has seen.
+// what is refused and withheld, and its store. The figures are of the calls that the page has seen.
 import * as api from './api.js';
-import { attempt, button, bytes, capital, clock, code, date, dialog, div, duration, element, empty, faint, figures, h2, h3, hint, inRow, li, p, primary, problem, replace, strong, tag, tokens } from './dom.js';
+import { attempt, button, bytes, capital, clock, code, date, dialog, div, duration, element, empty, faint, figures, h2, h3, hint, inRow, li, p, primary, problem, replace, strong, tag, tokens, unpressed } from './dom.js';
 import { finding } from './explore.js';
 import { picture, shape } from './icons.js';
 import { diff, parse, tree } from './json.js';
@@ -49,10 +49,7 @@ async function review(server, { kind, name, why }) {
 }
 
 export function gateway(root) {
-	const place = element('div.stack', { test: 'gateway', onmousedown() { // keeps clicks
-		down = true;
-		addEventListener('mouseup', () => { down = false; setTimeout(update); }, { once: true });
-	} });
+	const place = element('div.stack', { test: 'gateway' });
 	const outcome = div();
 	replace(root, h2('Gateway'), outcome, place);
 	const card = (title, ...content) => tag('section.card', h3(title), content);
@@ -62,8 +59,8 @@ export function gateway(root) {
 	const store = ({ url, server, reachable, since, error, parts, affected = {} }) => card('Store', p(sign(...reachable ? ['ready', 'Reachable'] : ['failed', 'Not reachable']), faint(' since ', date(since), ', ', code(url), ' ', server)),
 		error && tag('p.problem', error), figures(['What uses it', 'Without it, now'], parts.map(one => [one, affected[one] ?? ''])));
 	let about = {};
-	let shown, down;
-	const update = () => {
+	let shown;
+	const update = unpressed(place, () => {
 		const servers = state.servers.filter(server => server.watched);
 		const itself = state.servers.find(server => server.gateway)?.id;
 		const calls = Map.groupBy(all.filter(one => one.kind === 'request' && one.from === 'client' && methods.includes(one.method)), one => one.lane);
@@ -79,7 +76,7 @@ export function gateway(root) {
 		const held = servers.flatMap(({ id, withheld }) => (withheld ?? []).map(item => ({ ...item, server: id })));
 		const lanes = clients.map(lane => [lane, ...measured(calls.get(lane))]);
 		const text = JSON.stringify([rows, held, lanes, about, Math.floor(Date.now() / 60_000)]);
-		if (down || text === shown) return;
+		if (text === shown) return;
 		shown = text;
 		replace(place, about.problem && div(problem(about.problem)), tag('dl.card.stats', measured(every).map((value, i) => div(tag('dt', names[i]), tag('dd', strong(value))))),
 			part('Waits for your review', ['What', 'Server', 'Why', 'To do'], held.map(item => [`${item.kind} ${item.name}`, item.server, item.why,
@@ -101,7 +98,7 @@ export function gateway(root) {
 				}), { class: 'bad', label: `Revoke the login of ${user} at ${server}` })]), about.logins_more > 0 && hint(`${about.logins_more} more: `, code('stdwire auth users'))),
 			part('Profiles', ['Profile', 'Tools', 'Cost'], about.costs?.map(one => [one.profile, one.tools, tokens(one.bytes / 4)])),
 			part('Rates', ['Rate', 'Limit', 'Refused'], about.rates?.map(one => [one.rate, one.limit ?? '', one.refused])));
-	};
+	});
 	const { soon, stop } = throttle(update, 'counts');
 	const look = async () => {
 		const itself = state.servers.find(server => server.gateway);

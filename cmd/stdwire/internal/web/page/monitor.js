@@ -1,7 +1,7 @@
 // The latest messages, beside any view: those of the definition that is open, if one is. The messages of
 // a call, below its result.
 import * as api from './api.js';
-import { anchor, attempt, bytes, div, duration, element, faint, h2, head, keyed, li, p, replace, tag, unfolded } from './dom.js';
+import { anchor, attempt, bytes, div, duration, element, faint, h2, head, keyed, li, p, replace, tag, unfolded, unpressed } from './dom.js';
 import { parse, tree } from './json.js';
 import { all, failed, listen, start } from './messages.js';
 import { on, state } from './store.js';
@@ -56,20 +56,14 @@ export function messagesOf(place, { request: { server, method, params = {} }, be
 export function monitor(place, toggle) {
 	const list = element('ol.items', { label: 'Latest messages', test: 'monitor' });
 	const title = h2();
-	const latest = () => {
+	const update = unpressed(list, () => {
 		const { server, name } = state.selected;
 		title.textContent = name ? `Messages of ${name}` : 'Latest messages';
-		const found = [];
-		for (let i = all.length - 1; i >= 0 && found.length < shown; i--) {
-			if (!name || all[i].lane === server && names(all[i], name)) found.push(all[i]);
-		}
-		return found;
-	};
-	const update = () => {
-		const found = latest();
-		replace(list, found.length === 0 && tag('li.muted', 'None yet.'), found.map(message => tag('li',
-		element('a', { href: `#/timeline/${message.n}`, class: failed(message) ? 'bad' : '' },
-			line(message, message.lane, message.about))))); };
+		const found = all.filter(message => !name || message.lane === server && names(message, name)).slice(-shown).reverse();
+		replace(list, found.length === 0 && tag('li.muted', 'None yet.'), found.map(message => li(
+			element('a', { href: `#/timeline/${message.n}`, class: failed(message) ? 'bad' : '' },
+				line(message, message.lane, message.about)))));
+	});
 	replace(place, title, list);
 	const press = () => toggle.ariaPressed = place.offsetWidth > 0;
 	new ResizeObserver(press).observe(place); // the style sheet may hide it
