@@ -14,6 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/inflight"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -100,7 +101,7 @@ func TestTaskQuestions(t *testing.T) {
 // answered.
 func TestManyTaskQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var open, most atomic.Int32
+		var open inflight.Count
 		questions := make([]string, 100)
 		for i := range questions {
 			questions[i] = question(fmt.Sprint("q", i), "?")
@@ -118,15 +119,14 @@ func TestManyTaskQuestions(t *testing.T) {
 		}
 		c := w.connect(t, Options{
 			OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				most.Store(max(most.Load(), open.Add(1)))
-				defer open.Add(-1)
+				defer open.Begin()()
 				time.Sleep(time.Second)
 				return accept(`{"name":"Ada"}`)(ctx, p)
 			}})
 		_, err := c.CallTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
 		assert.Equal(t, answered, 100)
-		assert.Equal(t, most.Load(), int32(maxAsking))
+		assert.Equal(t, open.Most(), maxAsking)
 	})
 }
 

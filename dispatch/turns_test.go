@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,18 +13,18 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/inflight"
 	"github.com/stdwire/stdwire/internal/turn"
 )
 
 // encodings counts how many large texts are being encoded.
-var encodings struct{ now, most atomic.Int32 }
+var encodings inflight.Count
 
 type largeText struct{}
 
 func (largeText) MarshalJSON() ([]byte, error) {
-	encodings.most.Store(max(encodings.most.Load(), encodings.now.Add(1)))
+	defer encodings.Begin()()
 	time.Sleep(time.Millisecond) // of the bubble
-	encodings.now.Add(-1)
 	return []byte(strconv.Quote(strings.Repeat("x", 300<<10))), nil
 }
 
@@ -50,5 +49,5 @@ func TestLargeResultsTakeTurns(t *testing.T) {
 		}
 		running.Wait()
 	})
-	assert.Equal(t, encodings.most.Load(), int32(2))
+	assert.Equal(t, encodings.Most(), 2)
 }

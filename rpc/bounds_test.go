@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/inflight"
 	"github.com/stdwire/stdwire/rpc"
 	"gotest.tools/v3/assert"
 )
@@ -231,14 +232,9 @@ func mute(o rpc.Options) (*rpc.Peer, io.WriteCloser) {
 // connection ends.
 func TestErrSlowPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		running, most := 0, 0
+		var running inflight.Count
 		o := rpc.Options{Handler: func(context.Context, *rpc.Request) (any, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			running++
-			most = max(most, running)
-			defer func() { running-- }()
+			defer running.Begin()()
 			return strings.Repeat("x", 1000), nil
 		}}
 		o.Limits = rpc.Limits{MaxRunning: 8, MaxQueued: 100, MaxUnsent: 10_000}
@@ -261,7 +257,7 @@ func TestErrSlowPeer(t *testing.T) {
 		// Served until MaxUnsent is reached, then MaxRunning and MaxQueued, then refused until 16
 		// times MaxUnsent of about 130 bytes each.
 		assert.Assert(t, 100 < sent && sent < 2000, "%d requests", sent)
-		assert.Assert(t, most <= 8)
+		assert.Assert(t, running.Most() <= 8)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/inflight"
 	"github.com/stdwire/stdwire/rpc"
 	"gotest.tools/v3/assert"
 )
@@ -30,21 +31,10 @@ func largeRequest(id, method string) string {
 // A slowText counts how many of its values are being decoded or encoded.
 type slowText string
 
-var slowTexts struct {
-	sync.Mutex
-	now, most int
-}
-
-func countSlowTexts(change int) {
-	slowTexts.Lock()
-	defer slowTexts.Unlock()
-	slowTexts.now += change
-	slowTexts.most = max(slowTexts.most, slowTexts.now)
-}
+var slowTexts inflight.Count
 
 func slowly(work func() error) error {
-	countSlowTexts(1)
-	defer countSlowTexts(-1)
+	defer slowTexts.Begin()()
 	time.Sleep(time.Millisecond) // of the bubble
 	return work()
 }
@@ -97,7 +87,7 @@ func TestLargeMessagesTakeTurns(t *testing.T) {
 		assert.NilError(t, peer.Wait())
 	})
 	assert.Equal(t, len(started), calls)
-	assert.Equal(t, slowTexts.most, 2)
+	assert.Equal(t, slowTexts.Most(), 2)
 	assert.Assert(t, mostLate <= 5, "a response came %d places from its own", mostLate)
 	// two that are decoded or encoded, one that waits, one that is written and one that is read
 	assert.Assert(t, ahead <= 8, "%d at once", ahead)

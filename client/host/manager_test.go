@@ -7,7 +7,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/inflight"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -466,21 +466,19 @@ func TestShareOfUsers(t *testing.T) {
 // A client that takes the place of another one starts when that has ended.
 func TestPlaceUntilTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var running, most atomic.Int64
+		var running inflight.Count
 		m := NewManager(nil)
 		defer m.Close()
 		ending := make(chan struct{})
 		assert.NilError(t, m.Add(Server{ID: "s", Sharing: PerUser, MaxSessions: 1,
 			Connect: func(ctx context.Context, user string, _ client.Options) (*client.Client,
 				error) {
-				most.Store(max(most.Load(), running.Add(1)))
+				defer running.Begin()()
 				if user != "a" {
-					defer running.Add(-1)
 					return nil, errors.New("boom")
 				}
 				<-ctx.Done()
 				<-ending // it takes its time
-				running.Add(-1)
 				return nil, ctx.Err()
 			}}))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -493,11 +491,11 @@ func TestPlaceUntilTheEnd(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- m.Use(t.Context(), "s", "b", nil) }()
 		synctest.Wait()
-		assert.Equal(t, most.Load(), int64(1))
+		assert.Equal(t, running.Most(), 1)
 		cancel()
 		close(ending)
 		assert.ErrorContains(t, <-done, "boom")
-		assert.Equal(t, most.Load(), int64(1))
+		assert.Equal(t, running.Most(), 1)
 	})
 }
 

@@ -694,8 +694,8 @@ var mayLinkHTTP = []string{"internal/httpdeadline", "internal/httphost", "intern
 
 // unshipped lists the packages that are not shipped. They may import any package of this module.
 var unshipped = []string{"internal/conformance", "internal/eventually", "internal/examples",
-	"internal/freeport", "internal/growth", "internal/layers", "internal/lockedbuffer",
-	"internal/processtest"}
+	"internal/freeport", "internal/growth", "internal/inflight", "internal/layers",
+	"internal/lockedbuffer", "internal/processtest"}
 
 // withoutNet are packages that link neither net nor, through it, the C library: a program that
 // speaks on standard input and output starts faster and is smaller.

@@ -18,6 +18,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/inflight"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
@@ -26,20 +27,11 @@ import (
 // A slowText counts how many of its values are being decoded.
 type slowText string
 
-var slowTexts struct {
-	sync.Mutex
-	now, most int
-}
+var slowTexts inflight.Count
 
 func (s *slowText) UnmarshalJSON(text []byte) error {
-	slowTexts.Lock()
-	slowTexts.now++
-	slowTexts.most = max(slowTexts.most, slowTexts.now)
-	slowTexts.Unlock()
+	defer slowTexts.Begin()()
 	time.Sleep(time.Millisecond) // of the bubble
-	slowTexts.Lock()
-	slowTexts.now--
-	slowTexts.Unlock()
 	return json.Unmarshal(text, (*string)(s))
 }
 
@@ -99,5 +91,5 @@ func TestLargeCallsTakeTurns(t *testing.T) {
 			h.Close()
 		}
 	})
-	assert.Equal(t, slowTexts.most, 2)
+	assert.Equal(t, slowTexts.Most(), 2)
 }

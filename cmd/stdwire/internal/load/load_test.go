@@ -5,22 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/inflight"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// slowCall returns a call that takes some time, unless it is cancelled, and counts those in flight.
-func slowCall(d time.Duration, inFlight, maxInFlight *atomic.Int32) func(context.Context) error {
+// slowCall returns a call that takes some time, unless it is cancelled, and is counted.
+func slowCall(d time.Duration, calls *inflight.Count) func(context.Context) error {
 	return func(ctx context.Context) error {
-		maxInFlight.Store(max(maxInFlight.Load(), inFlight.Add(1)))
-		defer inFlight.Add(-1)
+		defer calls.Begin()()
 		select {
 		case <-time.After(d):
 			return nil
@@ -32,14 +31,14 @@ func slowCall(d time.Duration, inFlight, maxInFlight *atomic.Int32) func(context
 
 func TestRunCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var inFlight, maxInFlight atomic.Int32
+		var calls inflight.Count
 		shown := 0
 		got := Run(t.Context(), Plan{Calls: 20, Concurrency: 4, Time: time.Minute},
-			slowCall(200*time.Millisecond, &inFlight, &maxInFlight), func(r Report) {
+			slowCall(200*time.Millisecond, &calls), func(r Report) {
 				shown++
 				assert.Assert(t, !r.Done && r.Calls <= 20)
 			})
-		assert.Equal(t, maxInFlight.Load(), int32(4))
+		assert.Equal(t, calls.Most(), 4)
 		assert.Assert(t, shown >= 1) // at 500 ms, and perhaps at the end
 		assert.DeepEqual(t, got, Report{Done: true, Calls: 20, Kinds: map[string]int{}, Seconds: 1,
 			PerSecond: 20, P50Ms: 200, P95Ms: 200, P99Ms: 200, MaxMs: 200})
@@ -49,17 +48,17 @@ func TestRunCounts(t *testing.T) {
 // When the time is over no call begins, and those that last too long after it are cancelled.
 func TestRunEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var inFlight, maxInFlight atomic.Int32
+		var calls inflight.Count
 		began := time.Now()
 		plan := Plan{Calls: MaxCalls, Concurrency: 2, Time: 10 * time.Second}
-		got := Run(t.Context(), plan, slowCall(3*time.Second, &inFlight, &maxInFlight),
+		got := Run(t.Context(), plan, slowCall(3*time.Second, &calls),
 			func(Report) {})
 		assert.Equal(t, time.Since(began), 12*time.Second)
 		assert.Equal(t, got.Calls, 8)
 		assert.Equal(t, got.Unanswered, 0)
 
 		began = time.Now()
-		got = Run(t.Context(), plan, slowCall(time.Hour, &inFlight, &maxInFlight),
+		got = Run(t.Context(), plan, slowCall(time.Hour, &calls),
 			func(Report) {})
 		assert.Equal(t, time.Since(began), plan.Time+drain)
 		assert.Equal(t, got.Calls, 0)
@@ -69,16 +68,16 @@ func TestRunEnds(t *testing.T) {
 
 func TestRunStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var inFlight, maxInFlight atomic.Int32
+		var calls inflight.Count
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(2500*time.Millisecond, cancel)
 		began := time.Now()
 		got := Run(ctx, Plan{Calls: 100, Concurrency: 3, Time: time.Minute},
-			slowCall(time.Second, &inFlight, &maxInFlight), func(Report) {})
+			slowCall(time.Second, &calls), func(Report) {})
 		assert.Equal(t, time.Since(began), 2500*time.Millisecond)
 		assert.Equal(t, got.Calls, 6)
 		assert.Equal(t, got.Unanswered, 3)
-		assert.Equal(t, inFlight.Load(), int32(0))
+		assert.Equal(t, calls.Now(), 0)
 	})
 }
 
