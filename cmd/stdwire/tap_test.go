@@ -235,16 +235,34 @@ func TestTapSlowReaders(t *testing.T) {
 func TestTapWithUnreadStderr(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "f")
-	cmd, stdout, _ := stdwire(t, "tap", "--live", "-o", file, "--", "cat")
+	cmd, _, _ := stdwire(t, "tap", "--live", "-o", file, "--", "cat")
 	r, w, err := os.Pipe()
 	assert.NilError(t, err)
 	defer r.Close()
-	stream := strings.Repeat(`{"method":"`+strings.Repeat("m", 200)+`"}`+"\n", 400)
-	cmd.Stdin, cmd.Stderr = strings.NewReader(stream), w
+	cmd.Stdout, cmd.Stderr = nil, w
+	in, err := cmd.StdinPipe()
+	assert.NilError(t, err)
+	out, err := cmd.StdoutPipe()
+	assert.NilError(t, err)
 	assert.NilError(t, cmd.Start())
 	assert.NilError(t, w.Close())
+	stream := strings.Repeat(`{"method":"`+strings.Repeat("m", 200)+`"}`+"\n", 400)
+	got := make([]byte, len(stream))
+	for begun := 0; begun < len(stream); { // the answers come before the end of the input
+		const part = 4 << 10 // which a pipe can hold
+		end := min(begun+part, len(stream))
+		_, err = io.WriteString(in, stream[begun:end])
+		assert.NilError(t, err)
+		_, err = io.ReadFull(out, got[begun:end])
+		assert.NilError(t, err)
+		begun = end
+	}
+	assert.Equal(t, string(got), stream)
+	assert.NilError(t, in.Close())
+	rest, err := io.ReadAll(out)
+	assert.NilError(t, err)
+	assert.Equal(t, string(rest), "")
 	assert.NilError(t, cmd.Wait())
-	assert.Equal(t, stdout.String(), stream)
 	recording, err := os.ReadFile(file)
 	assert.NilError(t, err)
 	assert.Assert(t,
