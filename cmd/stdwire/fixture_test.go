@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		fixtures[name](os.Args[2:])
 		syscall.Exit(0)
 	}
-	syscall.Exit(program())
+	syscall.Exit(program(grace))
 }
 
 // stdwire returns the program as a process.
@@ -142,7 +142,7 @@ var fixtures = map[string]func(args []string){
 			syscall.Exit(1)
 		}
 		os.Stderr, os.Args = f, append(os.Args[:1], args[1:]...)
-		syscall.Exit(program())
+		syscall.Exit(program(grace))
 	},
 	// touch creates a file and serves.
 	"touch": func(args []string) {

@@ -20,7 +20,7 @@ import (
 
 func main() {
 	guard.Main()
-	os.Exit(program())
+	os.Exit(program(0))
 }
 
 // overdue is the exit code of a program that does not end in time: that of SIGKILL in a shell.
@@ -29,10 +29,12 @@ const overdue = 128 + 9
 // overdueNotice is how long it may take to print that this program is overdue.
 const overdueNotice = 20 * time.Millisecond
 
-// program runs the program and returns its exit code.
-func program() int {
+// program runs the program and returns its exit code. Once it is overdue, it may take as long as
+// grace to end by itself.
+func program(grace time.Duration) int {
 	std := term.ProcessStreams()
 	std.Servers.Overdue = func() {
+		time.Sleep(grace)
 		time.AfterFunc(overdueNotice, func() { os.Exit(overdue) }) // if nobody reads stderr
 		std.Err.Printf("stdwire: the servers are killed, and it still runs: it ends now")
 		os.Exit(overdue)

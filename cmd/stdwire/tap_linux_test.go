@@ -58,25 +58,27 @@ func TestTapEndsWithUnreadOutput(t *testing.T) {
 	t.Parallel()
 	r, full, err := os.Pipe()
 	assert.NilError(t, err)
-	defer r.Close()
-	defer full.Close()
+	t.Cleanup(func() { _, _ = r.Close(), full.Close() })
 	assert.NilError(t, full.SetWriteDeadline(time.Now().Add(time.Second)))
 	_, _ = full.Write(make([]byte, 64<<10)) // the capacity of a pipe, or more
 	for name, script := range map[string]string{"messages": "echo '{}'", "a log": "echo log >&2"} {
-		cmd, _, _ := stdwire(t, "tap", "--live", "--", "sh", "-c",
-			"trap '' TERM; echo; while :; do "+script+"; done")
-		cmd.Stdout, cmd.Stderr = nil, full
-		stdout, err := cmd.StdoutPipe()
-		assert.NilError(t, err)
-		_, err = cmd.StdinPipe()
-		assert.NilError(t, err)
-		assert.NilError(t, cmd.Start())
-		t.Cleanup(func() { _ = cmd.Process.Kill() })
-		_, err = io.ReadFull(stdout, make([]byte, 1))
-		assert.NilError(t, err)
-		assert.NilError(t, cmd.Process.Signal(syscall.SIGTERM))
-		state, err := cmd.Process.Wait()
-		assert.NilError(t, err)
-		assert.Equal(t, state.ExitCode(), overdue, name)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd, _, _ := stdwire(t, "tap", "--live", "--", "sh", "-c",
+				"trap '' TERM; echo; while :; do "+script+"; done")
+			cmd.Stdout, cmd.Stderr = nil, full
+			stdout, err := cmd.StdoutPipe()
+			assert.NilError(t, err)
+			_, err = cmd.StdinPipe()
+			assert.NilError(t, err)
+			assert.NilError(t, cmd.Start())
+			t.Cleanup(func() { _ = cmd.Process.Kill() })
+			_, err = io.ReadFull(stdout, make([]byte, 1))
+			assert.NilError(t, err)
+			assert.NilError(t, cmd.Process.Signal(syscall.SIGTERM))
+			state, err := cmd.Process.Wait()
+			assert.NilError(t, err)
+			assert.Equal(t, state.ExitCode(), overdue)
+		})
 	}
 }
