@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	"gotest.tools/v3/assert"
-
 	"github.com/stdwire/stdwire/internal/eventually"
 )
 
@@ -30,7 +28,9 @@ func Runs(pid int) bool {
 // number than SIGSTOP, would end it.
 func Suspend(t testing.TB, pid int) {
 	t.Helper()
-	assert.NilError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatalf("process %d cannot be suspended: %v", pid, err)
+	}
 	eventually.True(t, fmt.Sprintf("process %d is stopped", pid),
 		func() bool { return stateOf(pid) == 'T' })
 }
