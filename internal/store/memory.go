@@ -23,6 +23,7 @@ type Memory struct {
 
 	mu      sync.Mutex
 	entries map[string]*entry // by a letter for what it is, and the key
+	fence   int64             // the last that a lease got
 	bytes   int64
 	sweepAt int // the number of entries at which those that have expired are removed
 	swept   time.Time
@@ -150,18 +151,21 @@ func (m *Memory) Acquire(_ context.Context, key string, data []byte, ttl time.Du
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	fence := time.Now().UnixMicro()
-	if e := m.entry("l" + key); e != nil {
-		if e.data != nil {
-			return e.lease(), false, nil
-		}
-		fence = max(fence, e.fence+1)
+	if e := m.held(key); e != nil {
+		return e.lease(), false, nil
 	}
-	e := &entry{data: append([]byte{}, data...), fence: fence}
+	e := &entry{data: append([]byte{}, data...), fence: m.nextFence()}
 	if err := m.set("l"+key, e, int64(len(data)), ttl); err != nil {
 		return Lease{}, false, err
 	}
 	return e.lease(), true, nil
+}
+
+// nextFence returns a larger number than all before, also within one tick of the clock. The caller
+// holds mu.
+func (m *Memory) nextFence() int64 {
+	m.fence = max(time.Now().UnixMicro(), m.fence+1)
+	return m.fence
 }
 
 func (e *entry) lease() Lease { return Lease{Fence: e.fence, Data: bytes.Clone(e.data)} }
@@ -217,7 +221,7 @@ func (m *Memory) Replace(_ context.Context, key string, fence int64, data []byte
 	if e == nil || e.fence != fence {
 		return Lease{}, false, nil
 	}
-	changed := &entry{data: append([]byte{}, data...), fence: max(time.Now().UnixMicro(), fence+1)}
+	changed := &entry{data: append([]byte{}, data...), fence: m.nextFence()}
 	if err := m.set("l"+key, changed, int64(len(data)), ttl); err != nil {
 		return Lease{}, false, err
 	}
