@@ -45,15 +45,11 @@ export const primary = (text, onclick, more) => button(text, onclick, { class: '
 
 export const folded = (title, ...children) => tag('details', tag('summary', title), children);
 
-// unpressed returns update, which waits while the mouse is pressed in a node: with the element that it was
-// pressed on, the click would be lost.
+// unpressed returns update without effect while something in a node is pressed: the click would be lost with
+// the element. After the click the node is updated.
 export function unpressed(node, update) {
-	let down;
-	node.addEventListener('mousedown', () => {
-		down = true;
-		addEventListener('mouseup', () => { down = false; setTimeout(update); }, { once: true });
-	});
-	return () => down || update();
+	node.addEventListener('click', () => setTimeout(update));
+	return () => node.matches(':active') || update();
 }
 
 // status returns an element that screen readers read out when its text changes.

@@ -59,7 +59,7 @@ export function monitor(place, toggle) {
 	const update = unpressed(list, () => {
 		const { server, name } = state.selected;
 		title.textContent = name ? `Messages of ${name}` : 'Latest messages';
-		const found = all.filter(message => !name || message.lane === server && names(message, name)).slice(-shown).reverse();
+		const found = (name ? all.filter(message => message.lane === server && names(message, name)) : all).slice(-shown).reverse();
 		replace(list, found.length === 0 && tag('li.muted', 'None yet.'), found.map(message => li(
 			element('a', { href: `#/timeline/${message.n}`, class: failed(message) ? 'bad' : '' },
 				line(message, message.lane, message.about)))));
