@@ -28,7 +28,8 @@ func TestServeDiscover(t *testing.T) {
 	_, url, _ := strings.Cut(g.serving, "serving MCP at ")
 	url, _, _ = strings.Cut(url, ",")
 	waitFor(t, func() string { // a search would not find what is not listed in time
-		if _, servers := statuses(t, g.pid); *servers["hand"].Tools == 0 {
+		_, servers := statuses(t, g.pid)
+		if tools := servers["hand"].Tools; tools == nil || *tools == 0 {
 			return "the server is still starting"
 		}
 		return ""

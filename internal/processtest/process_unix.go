@@ -21,7 +21,7 @@ func Exists(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }
 // Runs reports whether a process runs. A zombie does not: its parent may reap it later.
 func Runs(pid int) bool {
 	state := stateOf(pid)
-	return state != 0 && state != 'Z'
+	return state != "" && state != "Z"
 }
 
 // Suspend suspends a process and waits until it is stopped. Until then SIGTERM, which has a lower
@@ -32,33 +32,27 @@ func Suspend(t testing.TB, pid int) {
 		t.Fatalf("process %d cannot be suspended: %v", pid, err)
 	}
 	eventually.True(t, fmt.Sprintf("process %d is stopped", pid),
-		func() bool { return stateOf(pid) == 'T' })
+		func() bool { return stateOf(pid) == "T" })
 }
 
-// stateOf returns the state of a process as ps shows it, or 0 if there is no such process.
-func stateOf(pid int) byte {
+// stateOf returns the state of a process as ps shows it, or "" if there is no such process.
+func stateOf(pid int) string {
 	if !Exists(pid) {
-		return 0
+		return ""
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return stateByPs(pid)
 	}
 	_, state, _ := bytes.Cut(stat, []byte(") "))
-	return first(state)
+	return string(state[:min(len(state), 1)])
 }
 
 // stateByPs is stateOf for systems without /proc.
-func stateByPs(pid int) byte {
+func stateByPs(pid int) string {
 	state, _ := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
-	return first(bytes.TrimSpace(state))
-}
-
-func first(text []byte) byte {
-	if len(text) == 0 {
-		return 0
-	}
-	return text[0]
+	state = bytes.TrimSpace(state)
+	return string(state[:min(len(state), 1)])
 }
 
 // OpenFiles returns the number of files that this process has open.

@@ -472,6 +472,20 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
+// Leases of one instant have different numbers, each larger than those before.
+func TestFencesOfOneInstant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m Memory
+		last := int64(0)
+		for _, key := range []string{"a", "b", "c"} {
+			lease, ok, err := m.Acquire(t.Context(), key, []byte("one"), time.Hour)
+			assert.NilError(t, err)
+			assert.Assert(t, ok && lease.Fence > last, "%d after %d", lease.Fence, last)
+			last = lease.Fence
+		}
+	})
+}
+
 // A reader that is ahead of a log has read another one, of a server that has lost it and whose
 // clock was set back, or that has failed over to one that lacked its end.
 func TestReaderIsAhead(t *testing.T) {

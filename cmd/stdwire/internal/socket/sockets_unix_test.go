@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -33,7 +34,7 @@ func TestSweepSockets(t *testing.T) {
 	assert.NilError(t, ended.Close())
 
 	SweepSockets(t.Context(), ownPath)
-	assert.DeepEqual(t, sockets(clientsSuffix), sorted(ownPath, otherPath))
+	assert.DeepEqual(t, sockets(clientsSuffix), slices.Sorted(slices.Values([]string{ownPath, otherPath})))
 	conn, err := other.Accept()
 	assert.NilError(t, err)
 	assert.NilError(t, conn.Close())
@@ -49,11 +50,4 @@ func TestSweepSockets(t *testing.T) {
 	defer conn.Close()
 	_, err = conn.Read(make([]byte, 1))
 	assert.NilError(t, err, "it was the sweep that connected first")
-}
-
-func sorted(a, b string) []string {
-	if a < b {
-		return []string{a, b}
-	}
-	return []string{b, a}
 }
